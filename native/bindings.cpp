@@ -1,0 +1,437 @@
+// The one file that knows of Python: arrays in, arrays out. Every shape and every index is checked
+// here, so that the code behind never reads or writes out of bounds, whatever it is handed.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "check.hpp"
+#include "learner.hpp"
+#include "scoring.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace multiplane;
+
+namespace {
+
+template <class T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Out = nb::ndarray<T, nb::numpy, nb::ndim<N>, nb::c_contig>;
+
+template <class T>
+struct Buffer {
+  T* data;
+  nb::capsule owner;
+};
+
+template <class T>
+Buffer<T> new_buffer(std::size_t n) {
+  T* data = new T[n ? n : 1];
+  return {data, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); })};
+}
+
+template <class T>
+Out<T, 1> array1(const Buffer<T>& b, std::size_t n) {
+  return Out<T, 1>(b.data, {n}, b.owner);
+}
+template <class T>
+Out<T, 2> array2(const Buffer<T>& b, std::size_t n, std::size_t m) {
+  return Out<T, 2>(b.data, {n, m}, b.owner);
+}
+template <class T, class C>
+Out<T, 1> copied(const C& values, std::size_t n) {
+  Buffer<T> b = new_buffer<T>(n);
+  for (std::size_t i = 0; i < n; ++i) b.data[i] = values[i];
+  return array1(b, n);
+}
+
+void need(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// Rows that keep their arrays alive and whose structure has been checked.
+struct OwnedRows {
+  Rows rows;
+  std::vector<nb::object> arrays;
+};
+
+std::string describe(const Fault& fault) {
+  const std::string where = " at row " + std::to_string(fault.row);
+  switch (fault.kind) {
+    case Fault::Kind::none: return "";
+    case Fault::Kind::not_a_number:
+      return "Input X contains NaN" + where + ", column " + std::to_string(fault.column);
+    case Fault::Kind::infinite:
+      return "Input X contains infinity or a value too large for float32" + where + ", column " +
+             std::to_string(fault.column);
+    case Fault::Kind::too_large:
+      return "Input X contains a value beyond 1e15" + where + ", column " +
+             std::to_string(fault.column) + "; scale the features, for example with StandardScaler";
+    case Fault::Kind::pointers:
+      return "corrupt CSR matrix: indptr is not a rising sequence within the data" + where;
+    case Fault::Kind::index:
+      return "corrupt CSR matrix: column index " + std::to_string(fault.column) +
+             " is out of range" + where;
+  }
+  return "";
+}
+
+void raise_if(const Fault& fault) {
+  if (fault.kind != Fault::Kind::none) throw std::invalid_argument(describe(fault));
+}
+
+OwnedRows dense_rows(In<float, 2> X) {
+  return {{Rows::Kind::dense, static_cast<std::int64_t>(X.shape(0)),
+           static_cast<std::int64_t>(X.shape(1)), X.data(), nullptr, nullptr},
+          {nb::cast(X)}};
+}
+
+template <class Index>
+OwnedRows csr_rows(In<float, 1> values, In<Index, 1> indices, In<Index, 1> indptr,
+                   std::int64_t n_features) {
+  need(indptr.shape(0) >= 1, "corrupt CSR matrix: indptr is empty");
+  need(values.shape(0) == indices.shape(0),
+       "corrupt CSR matrix: data and indices differ in length");
+  const auto kind = sizeof(Index) == 4 ? Rows::Kind::csr32 : Rows::Kind::csr64;
+  OwnedRows owned{{kind, static_cast<std::int64_t>(indptr.shape(0)) - 1, n_features, values.data(),
+                   indices.data(), indptr.data()},
+                  {nb::cast(values), nb::cast(indices), nb::cast(indptr)}};
+  raise_if(check_structure(owned.rows, static_cast<std::int64_t>(values.shape(0))));
+  return owned;
+}
+
+void need_fit(const Rows& rows, const Hyperplanes& h) {
+  // Sparse rows may lack trailing columns: what is not stored is zero.
+  need(rows.kind == Rows::Kind::dense ? rows.n_features == h.n_features()
+                                      : rows.n_features <= h.n_features(),
+       "rows and hyperplanes differ in their number of features");
+}
+
+Out<float, 2> lanes(const Hyperplanes& h) {
+  const std::size_t d = static_cast<std::size_t>(h.n_features()) + 1;
+  const std::size_t m = static_cast<std::size_t>(h.size());
+  Buffer<float> out = new_buffer<float>(m * d);
+  for (std::size_t i = 0; i < m; ++i) {
+    const float* u = h.lane(static_cast<int>(i));
+    for (std::size_t f = 0; f < d; ++f) out.data[i * d + f] = u[f * kTile];
+  }
+  return array2(out, m, d);
+}
+
+// weights (m, n_features + 1), the last column belonging to the constant feature.
+Hyperplanes from_lanes(In<float, 2> weights, In<std::int32_t, 1> owner, float bias) {
+  need(weights.shape(1) >= 1 && weights.shape(0) == owner.shape(0),
+       "weights and owner differ in their number of hyperplanes");
+  const std::size_t d = weights.shape(1);
+  Hyperplanes h(static_cast<std::int64_t>(d) - 1, bias);
+  for (std::size_t i = 0; i < owner.shape(0); ++i) {
+    need(owner(i) >= 0, "owner must not be negative");
+    float* u = h.lane(h.add(owner(i)));
+    for (std::size_t f = 0; f < d; ++f)
+      if (weights(i, f) != 0.0f) u[f * kTile] = weights(i, f);
+  }
+  return h;
+}
+
+Out<std::int32_t, 1> owners(const Hyperplanes& h) {
+  return copied<std::int32_t>(h.owner(), static_cast<std::size_t>(h.size()));
+}
+
+Out<std::int32_t, 1> winners_py(const Hyperplanes& h, const OwnedRows& X, int n_threads) {
+  need_fit(X.rows, h);
+  const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
+  Buffer<std::int32_t> out = new_buffer<std::int32_t>(n);
+  {
+    nb::gil_scoped_release release;
+    winners(h, X.rows, n_threads, out.data);
+  }
+  return array1(out, n);
+}
+
+Out<float, 2> decision_py(const Hyperplanes& h, const OwnedRows& X, std::int32_t n_classes,
+                          float factor, int n_threads) {
+  need_fit(X.rows, h);
+  for (int i = 0; i < h.size(); ++i) need(h.owner(i) < n_classes, "a hyperplane's class is unknown");
+  const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
+  Buffer<float> out = new_buffer<float>(n * static_cast<std::size_t>(n_classes));
+  {
+    nb::gil_scoped_release release;
+    decision(h, X.rows, n_classes, factor, n_threads, out.data);
+  }
+  return array2(out, n, static_cast<std::size_t>(n_classes));
+}
+
+Learner new_learner(std::int64_t n_features, float bias, std::int32_t n_classes, double lam,
+                    bool adaptive, bool ball_projection, bool average, double growth,
+                    double growth_decay, std::uint64_t seed) {
+  need(n_features >= 0 && n_classes >= 0 && lam > 0, "learner: sizes and lam must be positive");
+  LearnerConfig config{lam, adaptive, ball_projection, average, growth_decay, seed};
+  Learner learner(n_features, bias, n_classes, config);
+  learner.growth_ = growth;
+  return learner;
+}
+
+nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
+                  std::optional<In<std::int64_t, 1>> order,
+                  std::optional<In<float, 1>> weight,
+                  std::optional<nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig>> z,
+                  bool obey, bool check) {
+  const Rows& rows = X.rows;
+  need_fit(rows, learner.u_);
+  const std::size_t n_rows = static_cast<std::size_t>(rows.n_rows);
+  need(y.shape(0) == n_rows, "y and X differ in length");
+  need(!weight || weight->shape(0) == n_rows, "sample weights and X differ in length");
+  need(!z || z->shape(0) == n_rows, "assignments and X differ in length");
+  need(z || !obey, "assignments to obey are missing");
+  const std::int64_t n = order ? static_cast<std::int64_t>(order->shape(0)) : rows.n_rows;
+  const auto n_classes = static_cast<std::int32_t>(learner.n_of_class_.size());
+  const auto n_ids = static_cast<std::int32_t>(learner.lane_of_id_.size());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t i = order ? order->data()[k] : k;
+    need(i >= 0 && i < rows.n_rows, "row number out of range");
+    const std::int32_t code = y.data()[i];
+    need(code >= 0 && code < n_classes, "class code out of range");
+    if (!obey) continue;
+    need(z->data()[i] >= 0 && z->data()[i] < n_ids, "unknown hyperplane id");
+    const std::int32_t lane = learner.lane_of_id_[static_cast<std::size_t>(z->data()[i])];
+    need(lane < 0 || learner.u_.owner(lane) == code, "a row is assigned to another class");
+  }
+  const auto assignment = !z     ? Learner::Assignment::online
+                          : obey ? Learner::Assignment::given
+                                 : Learner::Assignment::record;
+  LearnerCounts counts;
+  {
+    nb::gil_scoped_release release;
+    counts = learner.learn(rows, order ? order->data() : nullptr, n, y.data(),
+                           weight ? weight->data() : nullptr, z ? z->data() : nullptr, assignment,
+                           check ? kLargest : 0.0f);
+  }
+  if (counts.bad_row >= 0) raise_if(check_values(rows));
+  nb::dict out;
+  out["rows"] = counts.rows;
+  out["updates"] = counts.updates;
+  out["mistakes"] = counts.mistakes;
+  out["created"] = counts.created;
+  out["duplicated"] = counts.duplicated;
+  out["loss"] = counts.loss;
+  out["weight"] = counts.weight;
+  return out;
+}
+
+// The best hyperplane of its own class for every row, as ids; -1 where the reserved zero
+// hyperplane is the best.
+Out<std::int32_t, 1> assign_py(const Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
+                               int n_threads) {
+  need_fit(X.rows, learner.u_);
+  const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
+  need(y.shape(0) == n, "y and X differ in length");
+  Buffer<std::int32_t> out = new_buffer<std::int32_t>(n);
+  {
+    nb::gil_scoped_release release;
+    winners_of_class(learner.u_, X.rows, y.data(), learner.config_.adaptive, n_threads, out.data);
+    for (std::size_t i = 0; i < n; ++i)
+      if (out.data[i] >= 0) out.data[i] = learner.id_of_lane_[static_cast<std::size_t>(out.data[i])];
+  }
+  return array1(out, n);
+}
+
+nb::dict state_py(const Learner& learner) {
+  const LearnerConfig& c = learner.config_;
+  nb::dict s;
+  s["n_features"] = learner.u_.n_features();
+  s["bias"] = learner.u_.bias();
+  s["n_classes"] = learner.n_of_class_.size();
+  s["lam"] = c.lam;
+  s["adaptive"] = c.adaptive;
+  s["ball_projection"] = c.ball_projection;
+  s["average"] = c.average;
+  s["growth_decay"] = c.growth_decay;
+  s["seed"] = c.seed;
+  s["growth"] = learner.growth_;
+  s["t"] = learner.t_;
+  s["scale"] = learner.scale_;
+  s["squared_norm"] = learner.squared_norm_;
+  s["average_unit"] = learner.average_unit_;
+  s["average_sum"] = learner.average_sum_;
+  s["average_weight"] = learner.average_weight_;
+  s["U"] = lanes(learner.u_);
+  s["V"] = learner.v_ ? nb::cast(lanes(*learner.v_)) : nb::none();
+  s["owner"] = owners(learner.u_);
+  s["ids"] = copied<std::int32_t>(learner.id_of_lane_, learner.id_of_lane_.size());
+  s["n_ids"] = learner.lane_of_id_.size();
+  return s;
+}
+
+template <class T>
+T get(const nb::dict& s, const char* key) {
+  return nb::cast<T>(s[key]);
+}
+
+Learner learner_from_state(const nb::dict& s) {
+  const auto bias = get<float>(s, "bias");
+  const auto owner = get<In<std::int32_t, 1>>(s, "owner");
+  const auto ids = get<In<std::int32_t, 1>>(s, "ids");
+  const auto n_ids = get<std::int64_t>(s, "n_ids");
+  Learner learner = new_learner(
+      get<std::int64_t>(s, "n_features"), bias, get<std::int32_t>(s, "n_classes"),
+      get<double>(s, "lam"), get<bool>(s, "adaptive"), get<bool>(s, "ball_projection"),
+      get<bool>(s, "average"), get<double>(s, "growth"), get<double>(s, "growth_decay"),
+      get<std::uint64_t>(s, "seed"));
+  const auto n_classes = static_cast<std::int32_t>(learner.n_of_class_.size());
+  Hyperplanes u = from_lanes(get<In<float, 2>>(s, "U"), owner, bias);
+  need(u.n_features() == learner.u_.n_features(), "learner state: U has the wrong width");
+  need(ids.shape(0) == owner.shape(0) && n_ids >= 0, "learner state: ids and owner differ");
+  learner.u_ = std::move(u);
+  need(s["V"].is_none() != learner.config_.average, "learner state: V and average disagree");
+  if (learner.config_.average) {
+    learner.v_ = from_lanes(get<In<float, 2>>(s, "V"), owner, bias);
+    need(learner.v_->n_features() == learner.u_.n_features(),
+         "learner state: V has the wrong width");
+  }
+  learner.lane_of_id_.assign(static_cast<std::size_t>(n_ids), -1);
+  for (std::size_t i = 0; i < ids.shape(0); ++i) {
+    need(ids(i) >= 0 && ids(i) < n_ids && owner(i) < n_classes, "learner state: out of range");
+    learner.id_of_lane_.push_back(ids(i));
+    learner.lane_of_id_[static_cast<std::size_t>(ids(i))] = static_cast<std::int32_t>(i);
+    ++learner.n_of_class_[static_cast<std::size_t>(owner(i))];
+  }
+  learner.t_ = get<std::int64_t>(s, "t");
+  learner.scale_ = get<double>(s, "scale");
+  learner.squared_norm_ = get<double>(s, "squared_norm");
+  learner.average_unit_ = get<double>(s, "average_unit");
+  learner.average_sum_ = get<double>(s, "average_sum");
+  learner.average_weight_ = get<double>(s, "average_weight");
+  return learner;
+}
+
+std::vector<std::string> simd_levels() {
+  std::vector<std::string> names;
+  for (const char* name : {"baseline", "avx2", "avx512"})
+    if (loops_named(name)) names.emplace_back(name);
+  return names;
+}
+
+void use_simd(const std::string& name) {
+  const Loops* table = loops_named(name.c_str());
+  if (!table) {
+    std::string known;
+    for (const std::string& level : simd_levels()) known += (known.empty() ? "" : ", ") + level;
+    throw std::invalid_argument("SIMD level '" + name + "' is not available here; choose one of " +
+                                known);
+  }
+  use_loops(*table);
+}
+
+constexpr const char* kCompiler =
+#if defined(__clang__)
+    "clang " __clang_version__;
+#elif defined(__GNUC__)
+    "gcc " __VERSION__;
+#else
+    "unknown";
+#endif
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.doc() = "Compiled loops of multiplane: arrays in, arrays out.";
+  m.attr("TILE") = kTile;
+  m.attr("LARGEST") = kLargest;
+  m.attr("COMPILER") = kCompiler;
+  m.def("simd_level", [] { return std::string(loops().name); });
+  m.def("simd_fused", [] { return loops().fused; });
+  m.def("simd_levels", &simd_levels);
+  m.def("use_simd", &use_simd, "name"_a);
+  m.def("hardware_threads", [] { return static_cast<int>(std::thread::hardware_concurrency()); });
+
+  nb::class_<OwnedRows>(m, "Rows")
+      .def_prop_ro("shape",
+                   [](const OwnedRows& r) {
+                     return nb::make_tuple(r.rows.n_rows, r.rows.n_features);
+                   })
+      .def("check_values",
+           [](const OwnedRows& r, std::int64_t first_row) {
+             Fault fault;
+             {
+               nb::gil_scoped_release release;
+               fault = check_values(r.rows);
+             }
+             fault.row += first_row;
+             raise_if(fault);
+           },
+           "first_row"_a = 0);
+  m.def("dense_rows", &dense_rows, "X"_a.noconvert());
+  m.def("csr_rows", &csr_rows<std::int32_t>, "data"_a.noconvert(), "indices"_a.noconvert(),
+        "indptr"_a.noconvert(), "n_features"_a);
+  m.def("csr_rows", &csr_rows<std::int64_t>, "data"_a.noconvert(), "indices"_a.noconvert(),
+        "indptr"_a.noconvert(), "n_features"_a);
+
+  nb::class_<Hyperplanes>(m, "Hyperplanes")
+      .def(nb::new_(&from_lanes), "weights"_a.noconvert(), "owner"_a.noconvert(), "bias"_a)
+      .def("__len__", &Hyperplanes::size)
+      .def_prop_ro("n_features", &Hyperplanes::n_features)
+      .def_prop_ro("bias", &Hyperplanes::bias)
+      .def_prop_ro("weights", &lanes, nb::rv_policy::automatic)
+      .def_prop_ro("owner", &owners, nb::rv_policy::automatic)
+      .def("__getstate__",
+           [](const Hyperplanes& h) { return nb::make_tuple(lanes(h), owners(h), h.bias()); })
+      .def("__setstate__",
+           [](Hyperplanes& h,
+              const std::tuple<In<float, 2>, In<std::int32_t, 1>, float>& s) {
+             new (&h) Hyperplanes(from_lanes(std::get<0>(s), std::get<1>(s), std::get<2>(s)));
+           })
+      .def("winners", &winners_py, "X"_a, "n_threads"_a = 1)
+      .def("decision", &decision_py, "X"_a, "n_classes"_a, "factor"_a = 1.0f, "n_threads"_a = 1);
+
+  nb::class_<Learner>(m, "Learner")
+      .def(nb::new_(&new_learner), nb::kw_only(), "n_features"_a, "bias"_a, "n_classes"_a, "lam"_a,
+           "adaptive"_a, "ball_projection"_a, "average"_a, "growth"_a, "growth_decay"_a,
+           "seed"_a)
+      .def("learn", &learn_py, "X"_a, "y"_a.noconvert(), nb::kw_only(),
+           "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
+           "z"_a.noconvert() = nb::none(), "obey"_a = false, "check"_a = false)
+      .def("assign", &assign_py, "X"_a, "y"_a.noconvert(), "n_threads"_a = 1)
+      .def("reserve_id", &Learner::reserve_id)
+      .def("prune", &Learner::prune, "c"_a)
+      .def("add_hyperplane",
+           [](Learner& l, std::int32_t owner) {
+             need(owner >= 0 && owner < static_cast<std::int32_t>(l.n_of_class_.size()),
+                  "class code out of range");
+             const int lane = l.add_hyperplane(owner);
+             return l.id_of_lane_[static_cast<std::size_t>(lane)];
+           },
+           "owner"_a)
+      .def("relabel",
+           [](Learner& l, const std::vector<std::int32_t>& code, std::int32_t n_classes) {
+             need(code.size() == l.n_of_class_.size(), "one new code a class is needed");
+             for (std::int32_t k : code) need(k >= 0 && k < n_classes, "class code out of range");
+             l.relabel(code, n_classes);
+           },
+           "code"_a, "n_classes"_a)
+      .def("restart", &Learner::restart)
+      .def("snapshot", &Learner::snapshot, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("t", [](const Learner& l) { return l.t_; })
+      .def_prop_ro("lam", [](const Learner& l) { return l.config_.lam; })
+      .def_prop_ro("average", [](const Learner& l) { return l.config_.average; })
+      .def_rw("growth", &Learner::growth_)
+      .def("__len__", [](const Learner& l) { return l.u_.size(); })
+      .def_prop_ro("class_counts",
+                   [](const Learner& l) {
+                     return copied<std::int32_t>(l.n_of_class_, l.n_of_class_.size());
+                   },
+                   nb::rv_policy::automatic)
+      .def("__getstate__", &state_py)
+      .def("__setstate__", [](Learner& l, const nb::dict& s) { new (&l) Learner(learner_from_state(s)); });
+}

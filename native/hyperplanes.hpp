@@ -1,0 +1,154 @@
+// Hyperplanes in tiles of sixteen, and who owns them.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace multiplane {
+
+// (n_features + 1) x 16 floats, zero, aligned to a cache line. calloc leaves untouched pages
+// uncommitted, so a tile of millions of features costs what its hyperplanes touch.
+class Tile {
+ public:
+  explicit Tile(std::int64_t n_features)
+      : memory_(std::calloc(static_cast<std::size_t>(n_features + 1) * kTile + kTile,
+                            sizeof(float)),
+                &std::free) {
+    if (!memory_) throw std::bad_alloc();
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+    data_ = reinterpret_cast<float*>((address + 63) & ~std::uintptr_t{63});
+  }
+  float* data() const { return data_; }
+
+ private:
+  std::unique_ptr<void, decltype(&std::free)> memory_;
+  float* data_;
+};
+
+// Lanes 0 ... size-1 are in use, in the order of their birth; owner is -1 beyond.
+class Hyperplanes {
+ public:
+  Hyperplanes(std::int64_t n_features, float bias) : n_features_(n_features), bias_(bias) {}
+  Hyperplanes(Hyperplanes&&) = default;
+  Hyperplanes& operator=(Hyperplanes&&) = default;
+
+  std::int64_t n_features() const { return n_features_; }
+  float bias() const { return bias_; }
+  int size() const { return size_; }
+  int n_tiles() const { return static_cast<int>(tiles_.size()); }
+  const float* const* tiles() const { return pointers_.data(); }
+  const std::int32_t* owner() const { return owner_.data(); }
+  std::int32_t owner(int lane) const { return owner_[static_cast<std::size_t>(lane)]; }
+  void set_owner(int lane, std::int32_t y) { owner_[static_cast<std::size_t>(lane)] = y; }
+
+  // First element of a lane; the next feature is kTile floats further.
+  float* lane(int i) { return pointers_[static_cast<std::size_t>(i / kTile)] + i % kTile; }
+  const float* lane(int i) const {
+    return pointers_[static_cast<std::size_t>(i / kTile)] + i % kTile;
+  }
+
+  // A new hyperplane, all zero.
+  int add(std::int32_t owner) {
+    if (size_ == n_tiles() * kTile) {
+      owner_.resize(owner_.size() + kTile, -1);
+      pointers_.reserve(tiles_.size() + 1);
+      tiles_.emplace_back(n_features_);
+      pointers_.push_back(tiles_.back().data());
+    }
+    set_owner(size_, owner);
+    return size_++;
+  }
+
+  void copy_lane(int from, int to) {
+    const float* a = lane(from);
+    float* b = lane(to);
+    for (std::int64_t f = 0; f <= n_features_; ++f) b[f * kTile] = a[f * kTile];
+  }
+
+  // Keep these lanes (ascending), in their order; the others are gone.
+  void keep(const std::vector<int>& lanes);
+
+  // lane += c * (x, bias)
+  void add_row(int i, const Row& x, float c) {
+    float* u = lane(i);
+    const Loops& run = loops();
+    switch (x.kind) {
+      case Row::Kind::dense: run.add_dense(u, x.values, x.n_values, c); break;
+      case Row::Kind::sparse32:
+        run.add_sparse32(u, x.values, static_cast<const std::int32_t*>(x.indices), x.n_values, c);
+        break;
+      case Row::Kind::sparse64:
+        run.add_sparse64(u, x.values, static_cast<const std::int64_t*>(x.indices), x.n_values, c);
+        break;
+    }
+    u[n_features_ * kTile] += c * bias_;
+  }
+
+  double squared_norm(int i) const {
+    const float* u = lane(i);
+    double sum = 0;
+    for (std::int64_t f = 0; f <= n_features_; ++f) {
+      const double v = u[f * kTile];
+      sum += v * v;
+    }
+    return sum;
+  }
+
+ private:
+  std::int64_t n_features_;
+  float bias_;
+  int size_ = 0;
+  std::vector<Tile> tiles_;
+  std::vector<float*> pointers_;
+  std::vector<std::int32_t> owner_;
+};
+
+// Scores blocks of rows, and finds out whether dense rows are better gone through by their non-zeros.
+// Every road gives the same bits, so that this is a matter of speed alone and may be a guess.
+class Scorer {
+ public:
+  explicit Scorer(std::int64_t n_features) : n_features_(n_features) {}
+
+  // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones.
+  void score(const Hyperplanes& h, const Row* rows, int n_rows, float* scores) {
+    switch (rows[0].kind) {
+      case Row::Kind::sparse32:
+        sparse<std::int32_t>(h, loops().score_sparse32, rows, n_rows, scores);
+        break;
+      case Row::Kind::sparse64:
+        sparse<std::int64_t>(h, loops().score_sparse64, rows, n_rows, scores);
+        break;
+      default: dense(h, rows, n_rows, scores);
+    }
+  }
+
+  // A dense row by its non-zeros, where that pays; valid until the next call.
+  Row shortened(const Row& x);
+
+ private:
+  // A search for non-zeros costs about a tenth of scoring full rows by three tiles: after a search
+  // in vain the next blocks are believed to be full too. Short rows are not worth a search.
+  static constexpr int kBelieve = 7;
+  static constexpr std::int64_t kWorthLooking = 32;
+
+  template <class Index, class Score>
+  void sparse(const Hyperplanes& h, Score score_sparse, const Row* rows, int n_rows,
+              float* scores) {
+    NonZeros<Index> block[kSparseBlock];
+    for (int r = 0; r < n_rows; ++r) block[r] = rows[r].non_zeros<Index>();
+    score_sparse(block, n_rows, h.n_features(), h.bias(), h.tiles(), h.n_tiles(), scores);
+  }
+  void dense(const Hyperplanes& h, const Row* rows, int n_rows, float* scores);
+
+  std::int64_t n_features_;
+  std::vector<std::int32_t> features_;
+  std::vector<float> values_;
+  int believed_full_ = 0;
+};
+
+}  // namespace multiplane

@@ -1,0 +1,306 @@
+#include "learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace multiplane {
+namespace {
+
+// A number in [0, 1) that depends on seed and t alone (splitmix64), so that duplications do not
+// depend on how a stream is cut.
+double uniform(std::uint64_t seed, std::int64_t t) {
+  std::uint64_t x = seed + static_cast<std::uint64_t>(t) * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  x ^= x >> 31;
+  return static_cast<double>(x >> 11) * 0x1.0p-53;
+}
+
+// How many rows before its turn a shuffled row is asked for.
+constexpr std::int64_t kFarAhead = 4;
+
+double squared_norm(const Row& x) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < x.n_values; ++k)
+    sum += static_cast<double>(x.values[k]) * static_cast<double>(x.values[k]);
+  return sum;
+}
+
+}  // namespace
+
+LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
+                             const std::int32_t* y, const float* weight, std::int32_t* z,
+                             Assignment assignment, float largest) {
+  LearnerCounts counts;
+  counts.rows = n;
+  const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
+  const bool dense = rows.kind == Rows::Kind::dense;
+  const int most = dense ? loops().block : kSparseBlock;
+  Scorer scorer(u_.n_features());
+  std::vector<float> scores;
+  Row block[kMaxBlock];
+  int width = 1;               // rows to score at once: fewer after a change, more after none
+  std::int64_t n_checked = 0;  // rows before this one have been looked at
+  for (std::int64_t k = 0; k < n;) {
+    const int in_block = static_cast<int>(std::min<std::int64_t>(width, n - k));
+    for (int r = 0; r < in_block; ++r) block[r] = rows.row(number(k + r));
+    for (; n_checked < k + in_block; ++n_checked) {
+      const Row& x = block[n_checked - k];
+      if (n_checked + kFarAhead < n) rows.prefetch(number(n_checked + kFarAhead));
+      if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
+        counts.bad_row = number(n_checked);
+        return counts;
+      }
+    }
+    const std::size_t stride = static_cast<std::size_t>(u_.n_tiles()) * kTile;
+    if (scores.size() < stride * kMaxBlock) scores.resize(2 * stride * kMaxBlock);
+    scorer.score(u_, block, in_block, scores.data());
+    int used = 0;
+    bool changed = false;
+    while (used < in_block && !changed) {
+      const std::int64_t i = number(k + used);
+      changed = step(block[used], scores.data() + static_cast<std::size_t>(used) * stride, y[i],
+                     weight ? weight[i] : 1.0f, z ? z + i : nullptr, assignment, scorer, counts);
+      ++used;
+    }
+    k += used;
+    width = changed ? std::max(1, (width + 1) / 2) : std::min(2 * width, most);
+  }
+  return counts;
+}
+
+// One example: true if the model changed. Scores are of u_, so true ones are scale_ times that.
+bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weight,
+                   std::int32_t* z, Assignment assignment, Scorer& scorer,
+                   LearnerCounts& counts) {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  const std::int32_t* owner = u_.owner();
+  const Best best = loops().best(scores, owner, u_.n_tiles(), y);
+
+  int right_lane = -1;  // -1: a zero hyperplane
+  float right = 0;
+  const bool given = assignment == Assignment::given;
+  if (given) {
+    right_lane = lane_of_id_[static_cast<std::size_t>(*z)];
+    if (right_lane >= 0) right = scores[right_lane];
+  } else if (config_.adaptive ? best.right > 0 : best.right > kNone) {
+    right = best.right;
+    right_lane = -2;  // somewhere: looked up only if needed
+  }
+
+  // Where no rival is above zero, the zero hyperplanes of all other classes are equally good; the
+  // class that comes nearest takes the step. (The first row has no rival yet: the first class.)
+  float rival = best.rival;
+  std::int32_t born_rival = -1;
+  if (config_.adaptive && rival < 0) {
+    if (rival > kNone)
+      born_rival = u_.owner(loops().find(scores, owner, u_.n_tiles(), y, false, rival));
+    else if (n_of_class_.size() > 1)
+      born_rival = y == 0 ? 1 : 0;
+    if (born_rival >= 0) rival = 0;
+  }
+
+  const double margin = config_.lam * static_cast<double>(t_ - 1);
+  const double gap = scale_ * (static_cast<double>(rival) - static_cast<double>(right));
+  const bool loss = rival > kNone && (t_ == 1 || margin + gap > 0);
+  counts.mistakes += !(best.right > best.rival);
+  counts.weight += weight;
+  if (loss) counts.loss += weight * (t_ == 1 ? 1.0 : 1.0 + gap / margin);
+
+  if (right_lane == -2 && (assignment == Assignment::record || loss))
+    right_lane = loops().find(scores, owner, u_.n_tiles(), y, true, right);
+  if (assignment == Assignment::record && right_lane >= 0)
+    *z = id_of_lane_[static_cast<std::size_t>(right_lane)];
+
+  // A row of zeros moves nothing and must not give birth.
+  if (!loss || weight == 0 || (u_.bias() == 0 && x.is_zero())) {
+    if (assignment == Assignment::record && right_lane < 0) *z = reserve_id();
+    next_step();
+    return false;
+  }
+
+  ++counts.updates;
+  int rival_lane = -1;
+  if (born_rival < 0)
+    rival_lane = loops().find(scores, owner, u_.n_tiles(), y, false, rival);
+  if (right_lane < 0) {
+    right_lane = add_lane(y, given ? *z : reserve_id());
+    ++counts.created;
+    if (assignment == Assignment::record) *z = id_of_lane_[static_cast<std::size_t>(right_lane)];
+  } else if (growth_ > 0 && uniform(config_.seed, t_) < growth_) {
+    const int copy = add_lane(y, reserve_id());
+    u_.copy_lane(right_lane, copy);
+    if (v_) v_->copy_lane(right_lane, copy);
+    if (config_.ball_projection)
+      squared_norm_ += u_.squared_norm(copy) * scale_ * scale_;
+    growth_ *= config_.growth_decay;
+    ++counts.duplicated;
+  }
+  if (born_rival >= 0) {
+    rival_lane = add_lane(born_rival, reserve_id());
+    ++counts.created;
+  }
+  const Row change = scorer.shortened(x);
+  add_row(right_lane, change, weight);
+  add_row(rival_lane, change, -static_cast<double>(weight));
+  if (config_.ball_projection) {
+    const double x2 = squared_norm(x) + static_cast<double>(u_.bias()) * u_.bias();
+    project(squared_norm_ - 2.0 * weight * gap + 2.0 * weight * weight * x2);
+  }
+  next_step();
+  return true;
+}
+
+// U += c x, where U = scale u. V follows with the weights that older U have already got.
+void Learner::add_row(int lane, const Row& x, double c) {
+  const double inner = c / scale_;
+  u_.add_row(lane, x, static_cast<float>(inner));
+  if (v_) v_->add_row(lane, x, static_cast<float>(inner * average_sum_));
+}
+
+void Learner::next_step() {
+  if (v_) {
+    const double t = static_cast<double>(t_);
+    const double weight = average_unit_ * t * t * t;
+    average_sum_ += weight * scale_;
+    average_weight_ += weight * config_.lam * t;
+    if (average_sum_ > 1e15) rescale_average();
+  }
+  ++t_;
+}
+
+// Only ratios of the weights matter: keep V far from the end of float32's range.
+void Learner::rescale_average() {
+  const double factor = 1 / average_sum_;
+  for (int i = 0; i < v_->size(); ++i) {
+    float* v = v_->lane(i);
+    for (std::int64_t f = 0; f <= v_->n_features(); ++f)
+      v[f * kTile] = static_cast<float>(v[f * kTile] * factor);
+  }
+  average_unit_ *= factor;
+  average_sum_ *= factor;
+  average_weight_ *= factor;
+}
+
+// Back into the ball |W| <= 1/sqrt(lam), that is |U| <= sqrt(lam) t, by a global factor.
+void Learner::project(double squared_norm) {
+  const double bound = std::sqrt(config_.lam) * static_cast<double>(t_);
+  if (squared_norm <= bound * bound) {
+    squared_norm_ = squared_norm;
+    return;
+  }
+  scale_ *= bound / std::sqrt(squared_norm);
+  squared_norm_ = bound * bound;
+  if (scale_ > 1e-3) return;
+  // Fold the factor in before additions of x / scale overwhelm what is there. C U - V must stay.
+  double sum = 0;
+  for (int i = 0; i < u_.size(); ++i) {
+    float* u = u_.lane(i);
+    for (std::int64_t f = 0; f <= u_.n_features(); ++f)
+      u[f * kTile] = static_cast<float>(u[f * kTile] * scale_);
+    sum += u_.squared_norm(i);
+  }
+  average_sum_ /= scale_;
+  scale_ = 1;
+  squared_norm_ = sum;
+}
+
+int Learner::add_lane(std::int32_t owner, std::int32_t id) {
+  if (v_) v_->add(owner);
+  const int lane = u_.add(owner);
+  id_of_lane_.push_back(id);
+  lane_of_id_[static_cast<std::size_t>(id)] = lane;
+  ++n_of_class_[static_cast<std::size_t>(owner)];
+  return lane;
+}
+
+int Learner::add_hyperplane(std::int32_t owner) { return add_lane(owner, reserve_id()); }
+
+std::int32_t Learner::reserve_id() {
+  lane_of_id_.push_back(-1);
+  return static_cast<std::int32_t>(lane_of_id_.size() - 1);
+}
+
+int Learner::prune(double c) {
+  const int n = u_.size();
+  std::vector<double> squared(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) squared[static_cast<std::size_t>(i)] = u_.squared_norm(i) * scale_ * scale_;
+  std::vector<int> lanes(static_cast<std::size_t>(n));
+  std::iota(lanes.begin(), lanes.end(), 0);
+  std::stable_sort(lanes.begin(), lanes.end(), [&](int a, int b) {
+    return squared[static_cast<std::size_t>(a)] < squared[static_cast<std::size_t>(b)];
+  });
+  double removed = 0;
+  std::size_t n_removed = 0;
+  for (; n_removed < lanes.size(); ++n_removed) {
+    const double next = removed + squared[static_cast<std::size_t>(lanes[n_removed])];
+    if (next > c * c) break;
+    removed = next;
+  }
+  if (n_removed == 0) return 0;
+  std::vector<int> kept(lanes.begin() + static_cast<std::ptrdiff_t>(n_removed), lanes.end());
+  std::sort(kept.begin(), kept.end());
+  for (std::size_t k = 0; k < n_removed; ++k) {
+    --n_of_class_[static_cast<std::size_t>(u_.owner(lanes[k]))];
+    lane_of_id_[static_cast<std::size_t>(id_of_lane_[static_cast<std::size_t>(lanes[k])])] = -1;
+  }
+  for (std::size_t to = 0; to < kept.size(); ++to) {
+    const std::int32_t id = id_of_lane_[static_cast<std::size_t>(kept[to])];
+    id_of_lane_[to] = id;
+    lane_of_id_[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(to);
+  }
+  id_of_lane_.resize(kept.size());
+  u_.keep(kept);
+  if (v_) v_->keep(kept);
+  squared_norm_ -= removed;
+  return static_cast<int>(n_removed);
+}
+
+void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes) {
+  std::vector<int> counts(static_cast<std::size_t>(n_classes), 0);
+  for (int i = 0; i < u_.size(); ++i) {
+    const std::int32_t owner = code[static_cast<std::size_t>(u_.owner(i))];
+    u_.set_owner(i, owner);
+    if (v_) v_->set_owner(i, owner);
+    ++counts[static_cast<std::size_t>(owner)];
+  }
+  n_of_class_ = counts;
+}
+
+void Learner::restart() {
+  const auto zeros = [&] {
+    Hyperplanes h(u_.n_features(), u_.bias());
+    for (int i = 0; i < u_.size(); ++i) h.add(u_.owner(i));
+    return h;
+  };
+  if (v_) v_ = zeros();
+  u_ = zeros();
+  t_ = 1;
+  scale_ = average_unit_ = 1;
+  squared_norm_ = average_sum_ = average_weight_ = 0;
+}
+
+Hyperplanes Learner::snapshot() const {
+  const bool averaged = v_ && average_weight_ > 0;
+  const double divisor =
+      averaged ? average_weight_ : config_.lam * static_cast<double>(t_ > 1 ? t_ - 1 : 1);
+  Hyperplanes w(u_.n_features(), u_.bias());
+  for (int i = 0; i < u_.size(); ++i) {
+    w.add(u_.owner(i));
+    const float* u = u_.lane(i);
+    const float* v = averaged ? v_->lane(i) : nullptr;
+    float* out = w.lane(i);
+    for (std::int64_t f = 0; f <= u_.n_features(); ++f) {
+      const double a = u[f * kTile];
+      // Zero stays zero without a write: untouched pages of wide models stay uncommitted.
+      if (a == 0 && (!v || v[f * kTile] == 0)) continue;
+      const double value = averaged ? average_sum_ * a - v[f * kTile] : scale_ * a;
+      out[f * kTile] = static_cast<float>(value / divisor);
+    }
+  }
+  return w;
+}
+
+}  // namespace multiplane

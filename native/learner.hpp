@@ -1,0 +1,101 @@
+// Stochastic gradient descent for multi-hyperplane machines, in scaled space.
+//
+//   minimise   lam/2 |W|^2 + mean_i max(0, 1 + max_{k != y_i} g(k, x_i) - g(y_i, x_i)),
+//   g(k, x) = max over the hyperplanes w of class k of w.x
+//
+// With steps 1/(lam t) and U = lam (t-1) W a step is U[right] += x, U[rival] -= x, and nothing else:
+// no shrinking, no per-weight scale. The margin 1 becomes lam (t-1). One learner serves Pegasos
+// (one hyperplane a class), MM (a fixed number), AMM (born as needed) and GAMM (duplicated too).
+//
+// The result is that of one-row-at-a-time descent, bit for bit: rows are scored in blocks on the
+// guess that none of them changes the model, and after a change scoring starts anew behind it.
+// So neither the block size, nor the cut of a stream into calls, nor sparse or dense storage can
+// be seen in the model.
+//
+// The average gives U^(t) the weight t^3 (W^(t) then has t^4): the last half of the steps has 94 % of
+// the weight, so the wild first steps are forgotten without anyone knowing how long the stream is.
+// With C the weights given so far and V += C x whenever U += x, the average is (C U - V) / sum.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hyperplanes.hpp"
+
+namespace multiplane {
+
+struct LearnerConfig {
+  double lam = 1e-4;
+  bool adaptive = true;          // every class has zero hyperplanes in reserve (AMM, section 3.2)
+  bool ball_projection = false;  // keep |W| <= 1/sqrt(lam)
+  bool average = true;           // the model is a weighted average of the U^(t)
+  double growth_decay = 0.99;    // beta
+  std::uint64_t seed = 0;        // of the duplications
+};
+
+struct LearnerCounts {
+  std::int64_t rows = 0, updates = 0, mistakes = 0, created = 0, duplicated = 0;
+  double loss = 0, weight = 0;  // sums of weighted hinge losses and of weights
+  std::int64_t bad_row = -1;
+};
+
+class Learner {
+ public:
+  enum class Assignment { online, record, given };
+
+  Learner(std::int64_t n_features, float bias, std::int32_t n_classes, const LearnerConfig& config)
+      : config_(config), u_(n_features, bias), n_of_class_(static_cast<std::size_t>(n_classes), 0) {
+    if (config.average) v_.emplace(n_features, bias);
+  }
+
+  Learner(Learner&&) = default;
+
+  // Rows order[0..n), or 0..n where order is null; y, weight and z are indexed by row number.
+  // z holds ids of hyperplanes: written (record), obeyed (given) or ignored (online).
+  // With a `largest` above zero each row's values are checked when it is met; learning ends before
+  // the first row with a fault, whose number is then in counts.bad_row.
+  LearnerCounts learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
+                      const std::int32_t* y, const float* weight, std::int32_t* z,
+                      Assignment assignment, float largest = 0);
+
+  // Removes the smallest hyperplanes while the norm of all that is removed stays within c.
+  int prune(double c);
+
+  int add_hyperplane(std::int32_t owner);
+  // An id without a hyperplane: zero until an update brings it to life.
+  std::int32_t reserve_id();
+  // Class k is now called code[k], out of n_classes.
+  void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
+  // All hyperplanes to zero and t to 1; ids stay.
+  void restart();
+  // The model: W^(t), or its average.
+  Hyperplanes snapshot() const;
+
+  const Hyperplanes& scaled() const { return u_; }
+
+  // The state, for the bindings to read and restore.
+  LearnerConfig config_;
+  Hyperplanes u_;
+  std::optional<Hyperplanes> v_;  // sum of C * (what was added to U), when averaging
+  std::vector<std::int32_t> id_of_lane_, lane_of_id_;
+  std::vector<int> n_of_class_;
+  std::int64_t t_ = 1;
+  double growth_ = 0;        // p
+  double scale_ = 1;         // U = scale * u_
+  double squared_norm_ = 0;  // |U|^2, kept for the ball projection
+  double average_unit_ = 1;    // U^(t+1) enters the average with the weight unit * t^3
+  double average_sum_ = 0;     // C: weights given so far (times scale)
+  double average_weight_ = 0;  // what C U - V is to be divided by to give W
+
+ private:
+  bool step(const Row& x, const float* scores, std::int32_t y, float weight, std::int32_t* z,
+            Assignment assignment, Scorer& scorer, LearnerCounts& counts);
+  int add_lane(std::int32_t owner, std::int32_t id);
+  void add_row(int lane, const Row& x, double c);
+  void project(double squared_norm);
+  void next_step();
+  void rescale_average();
+};
+
+}  // namespace multiplane

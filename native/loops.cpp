@@ -1,0 +1,303 @@
+// Compiled once per instruction set, with MP_LEVEL naming the table it makes. See simd.hpp for why
+// nothing of the standard library is used here.
+#include "loops.hpp"
+
+#include "simd.hpp"
+
+#define MP_CONCAT_(a, b) a##b
+#define MP_CONCAT(a, b) MP_CONCAT_(a, b)
+#define MP_STRING_(a) #a
+#define MP_STRING(a) MP_STRING_(a)
+
+namespace {
+
+static_assert(kLanes == multiplane::kTile);
+
+constexpr float kMinusInfinity = -__builtin_huge_valf();
+
+// Features of one tile that stay in the first-level cache while several rows pass: 16 KiB.
+constexpr std::int64_t kFeatureChunk = 256;
+
+constexpr int rows_at_once() {
+  const int rows = kAccumulators / kRegistersPerTile;
+  return rows < multiplane::kMaxBlock ? rows : multiplane::kMaxBlock;
+}
+constexpr int tiles_at_once(int rows) {
+  const int tiles = kAccumulators / (kRegistersPerTile * rows);
+  return tiles < 1 ? 1 : tiles;
+}
+
+// Which features a dense score runs over: all, or those of a list.
+struct AllFeatures {
+  std::int64_t at(std::int64_t k) const { return k; }
+};
+struct ListedFeatures {
+  const std::int32_t* list;
+  std::int64_t at(std::int64_t k) const { return list[k]; }
+};
+
+// R rows x T tiles over the features [begin, end): R*T independent chains hide the latency of fma.
+template <int R, int T, class Features>
+MP_INLINE void score_chunk(const float* const* rows, Features features, std::int64_t begin,
+                           std::int64_t end, const float* const* tiles, int stride,
+                           float* scores) {
+  F16 acc[R][T];
+  for (int r = 0; r < R; ++r)
+    for (int q = 0; q < T; ++q) acc[r][q] = load(scores + r * stride + q * kLanes);
+  for (std::int64_t k = begin; k < end; ++k) {
+    const std::int64_t f = features.at(k);
+    F16 u[T];
+    for (int q = 0; q < T; ++q) u[q] = load(tiles[q] + f * kLanes);
+    for (int r = 0; r < R; ++r) {
+      const F16 x = splat(rows[r][f]);
+      for (int q = 0; q < T; ++q) acc[r][q] = fma(x, u[q], acc[r][q]);
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int q = 0; q < T; ++q) store(scores + r * stride + q * kLanes, acc[r][q]);
+}
+
+template <int R, int T, class Features>
+MP_INLINE int score_tiles(const float* const* rows, Features features, std::int64_t begin,
+                          std::int64_t end, const float* const* tiles, int q, int n_tiles,
+                          float* scores) {
+  const int stride = n_tiles * kLanes;
+  for (; q + T <= n_tiles; q += T)
+    score_chunk<R, T>(rows, features, begin, end, tiles + q, stride, scores + q * kLanes);
+  return q;
+}
+
+template <int R, class Features>
+void score_rows(const float* const* rows, Features features, std::int64_t begin, std::int64_t end,
+                const float* const* tiles, int n_tiles, float* scores) {
+  constexpr int T = tiles_at_once(R);
+  int q = score_tiles<R, T>(rows, features, begin, end, tiles, 0, n_tiles, scores);
+  if constexpr (T > 4) q = score_tiles<R, 4>(rows, features, begin, end, tiles, q, n_tiles, scores);
+  if constexpr (T > 2) q = score_tiles<R, 2>(rows, features, begin, end, tiles, q, n_tiles, scores);
+  if constexpr (T > 1) score_tiles<R, 1>(rows, features, begin, end, tiles, q, n_tiles, scores);
+}
+
+void start_with_intercept(std::int64_t n_features, float bias, const float* const* tiles,
+                          int n_tiles, float* scores) {
+  const F16 b = splat(bias), zero = splat(0.0f);
+  for (int q = 0; q < n_tiles; ++q)
+    store(scores + q * kLanes, fma(b, load(tiles[q] + n_features * kLanes), zero));
+}
+
+template <class Features>
+void score_features(const float* const* rows, int n_rows, Features features, std::int64_t n,
+                    const float* const* tiles, int n_tiles, float* scores) {
+  const int stride = n_tiles * kLanes;
+  for (std::int64_t begin = 0; begin < n; begin += kFeatureChunk) {
+    const std::int64_t end = n - begin < kFeatureChunk ? n : begin + kFeatureChunk;
+    constexpr int R = rows_at_once();
+    int r = 0;
+    for (; r + R <= n_rows; r += R)
+      score_rows<R>(rows + r, features, begin, end, tiles, n_tiles, scores + r * stride);
+    const float* const* rest = rows + r;
+    float* out = scores + r * stride;
+    switch (n_rows - r) {
+      case 7: score_rows<7>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 6: score_rows<6>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 5: score_rows<5>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 4: score_rows<4>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 3: score_rows<3>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 2: score_rows<2>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 1: score_rows<1>(rest, features, begin, end, tiles, n_tiles, out); break;
+      default: break;
+    }
+  }
+}
+
+void score_dense(const float* const* rows, int n_rows, const std::int32_t* features,
+                 std::int64_t n_listed, std::int64_t n_features, float bias,
+                 const float* const* tiles, int n_tiles, float* scores) {
+  for (int r = 0; r < n_rows; ++r)
+    start_with_intercept(n_features, bias, tiles, n_tiles, scores + r * n_tiles * kLanes);
+  if (features)
+    score_features(rows, n_rows, ListedFeatures{features}, n_listed, tiles, n_tiles, scores);
+  else
+    score_features(rows, n_rows, AllFeatures{}, n_features, tiles, n_tiles, scores);
+}
+
+// The k-th non-zeros of R rows at a time, for k in [begin, end): independent chains again. Rows near
+// each other use the same features, so a line of a tile fetched for one is often there for the next.
+template <int R, int T, class Index>
+MP_INLINE void score_step(const multiplane::NonZeros<Index>* rows, std::int64_t begin,
+                          std::int64_t end, const float* const* tiles, float* const* scores,
+                          int first) {
+  F16 acc[R][T];
+  for (int r = 0; r < R; ++r)
+    for (int q = 0; q < T; ++q) acc[r][q] = load(scores[r] + first + q * kLanes);
+  for (std::int64_t k = begin; k < end; ++k) {
+    for (int r = 0; r < R; ++r) {
+      const std::int64_t f = static_cast<std::int64_t>(rows[r].indices[k]) * kLanes;
+      const F16 x = splat(rows[r].values[k]);
+      for (int q = 0; q < T; ++q) acc[r][q] = fma(x, load(tiles[q] + f), acc[r][q]);
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int q = 0; q < T; ++q) store(scores[r] + first + q * kLanes, acc[r][q]);
+}
+
+// Rows sorted by their number of non-zeros: all go until the shortest ends, then the others.
+template <int T, class Index>
+void score_group(const multiplane::NonZeros<Index>* rows, int n_rows, const float* const* tiles,
+                 float* const* scores, int first) {
+  std::int64_t k = 0;
+  switch (n_rows) {
+    case 4:
+      score_step<4, T>(rows, k, rows[0].n, tiles, scores, first);
+      k = rows[0].n;
+      ++rows, ++scores;
+      [[fallthrough]];
+    case 3:
+      score_step<3, T>(rows, k, rows[0].n, tiles, scores, first);
+      k = rows[0].n;
+      ++rows, ++scores;
+      [[fallthrough]];
+    case 2:
+      score_step<2, T>(rows, k, rows[0].n, tiles, scores, first);
+      k = rows[0].n;
+      ++rows, ++scores;
+      [[fallthrough]];
+    default: score_step<1, T>(rows, k, rows[0].n, tiles, scores, first);
+  }
+}
+
+template <class Index>
+void score_sparse(const multiplane::NonZeros<Index>* rows, int n_rows, std::int64_t n_features,
+                  float bias, const float* const* tiles, int n_tiles, float* scores) {
+  static_assert(multiplane::kSparseBlock == 4);
+  const int stride = n_tiles * kLanes;
+  multiplane::NonZeros<Index> sorted[4];
+  float* target[4];
+  for (int r = 0; r < n_rows; ++r) {
+    float* mine = scores + r * stride;
+    start_with_intercept(n_features, bias, tiles, n_tiles, mine);
+    int at = r;
+    for (; at > 0 && sorted[at - 1].n > rows[r].n; --at) {
+      sorted[at] = sorted[at - 1];
+      target[at] = target[at - 1];
+    }
+    sorted[at] = rows[r];
+    target[at] = mine;
+  }
+  int q = 0;
+  if (n_rows == 1) {
+    for (; q + 4 <= n_tiles; q += 4) score_group<4>(sorted, 1, tiles + q, target, q * kLanes);
+    for (; q + 2 <= n_tiles; q += 2) score_group<2>(sorted, 1, tiles + q, target, q * kLanes);
+  } else if constexpr (kRegistersPerTile == 1) {
+    for (; q + 2 <= n_tiles; q += 2) score_group<2>(sorted, n_rows, tiles + q, target, q * kLanes);
+  }
+  for (; q < n_tiles; ++q) score_group<1>(sorted, n_rows, tiles + q, target, q * kLanes);
+}
+
+bool all_within(const float* values, std::int64_t n, float largest) {
+  unsigned bad = 0;
+  for (std::int64_t k = 0; k < n; ++k) bad |= !(__builtin_fabsf(values[k]) <= largest);
+  return !bad;
+}
+
+std::int64_t non_zeros(const float* row, std::int64_t n, float* values, std::int32_t* indices) {
+  std::int64_t k = 0, f = 0;
+  for (; f + kLanes <= n; f += kLanes) {
+    const F16 x = load(row + f);
+    const M16 used = not_zero(x);
+    const auto first = static_cast<std::int32_t>(f);
+    compress(x, used, values + k);
+    k += compress_lanes(used, first, indices + k);
+  }
+  for (; f < n; ++f) {
+    if (row[f] == 0.0f) continue;
+    values[k] = row[f];
+    indices[k++] = static_cast<std::int32_t>(f);
+  }
+  return k;
+}
+
+std::int64_t used_features(const float* const* rows, int n_rows, std::int64_t n,
+                           std::int32_t* features) {
+  std::int64_t k = 0, f = 0;
+  for (; f + kLanes <= n; f += kLanes) {
+    M16 used = not_zero(load(rows[0] + f));
+    for (int r = 1; r < n_rows; ++r) used = either(used, not_zero(load(rows[r] + f)));
+    k += compress_lanes(used, static_cast<std::int32_t>(f), features + k);
+  }
+  for (; f < n; ++f) {
+    bool used = false;
+    for (int r = 0; r < n_rows; ++r) used |= rows[r][f] != 0.0f;
+    features[k] = static_cast<std::int32_t>(f);
+    k += used;
+  }
+  return k;
+}
+
+multiplane::Best best(const float* scores, const std::int32_t* owner, int n_tiles,
+                      std::int32_t y) {
+  const F16 low = splat(kMinusInfinity);
+  F16 right = low, rival = low;
+  for (int q = 0; q < n_tiles; ++q) {
+    const F16 s = load(scores + q * kLanes);
+    const std::int32_t* o = owner + q * kLanes;
+    const M16 mine = equal(o, y);
+    right = max(right, select(mine, s, low));
+    rival = max(rival, select(and_not(not_negative(o), mine), s, low));
+  }
+  return {max_lane(right), max_lane(rival)};
+}
+
+int find(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y, bool right,
+         float score) {
+  const F16 wanted = splat(score);
+  for (int q = 0; q < n_tiles; ++q) {
+    const std::int32_t* o = owner + q * kLanes;
+    const M16 mine = equal(o, y);
+    const M16 allowed = right ? mine : and_not(not_negative(o), mine);
+    const std::uint32_t hits = bits(both(allowed, equal(load(scores + q * kLanes), wanted)));
+    if (hits) return q * kLanes + __builtin_ctz(hits);
+  }
+  return -1;
+}
+
+void add_dense(float* lane, const float* x, std::int64_t n, float c) {
+  for (std::int64_t f = 0; f < n; ++f) lane[f * kLanes] = fma1(c, x[f], lane[f * kLanes]);
+}
+
+template <class Index>
+void add_sparse(float* lane, const float* values, const Index* indices, std::int64_t n_values,
+                float c) {
+  for (std::int64_t k = 0; k < n_values; ++k) {
+    float* u = lane + static_cast<std::int64_t>(indices[k]) * kLanes;
+    *u = fma1(c, values[k], *u);
+  }
+}
+
+#if defined(__FMA__) || defined(__ARM_NEON)
+constexpr bool kFused = true;
+#else
+constexpr bool kFused = false;
+#endif
+
+}  // namespace
+
+namespace multiplane {
+
+extern const Loops MP_CONCAT(loops_, MP_LEVEL);
+const Loops MP_CONCAT(loops_, MP_LEVEL) = {
+    MP_STRING(MP_LEVEL),
+    kFused,
+    rows_at_once(),
+    score_dense,
+    score_sparse<std::int32_t>,
+    score_sparse<std::int64_t>,
+    non_zeros,
+    used_features,
+    all_within,
+    best,
+    find,
+    add_dense,
+    add_sparse<std::int32_t>,
+    add_sparse<std::int64_t>};
+
+}  // namespace multiplane

@@ -1,0 +1,71 @@
+// The inner loops, as a table of functions: one table per instruction set, one is in use.
+//
+// Hyperplanes live in tiles: tile[feature][16 lanes], one lane a hyperplane, the row after the last
+// feature holding the intercepts. Scoring a non-zero touches one cache line a tile.
+#pragma once
+
+#include <cstdint>
+
+namespace multiplane {
+
+constexpr int kTile = 16;        // hyperplanes in a tile
+constexpr int kMaxBlock = 8;     // rows that the learner scores at most at once
+constexpr int kSparseBlock = 4;  // rows that one call of score_sparse takes at most
+constexpr int kPredictBlock = 24;  // dense rows that one call of score_dense takes at most
+
+// A row by its non-zeros.
+template <class Index>
+struct NonZeros {
+  const float* values;
+  const Index* indices;
+  std::int64_t n;
+};
+
+struct Best {
+  float right;  // greatest score among lanes of class y, -inf if there is none
+  float rival;  // greatest score among lanes of other classes, -inf if there is none
+};
+
+struct Loops {
+  const char* name;
+  bool fused;     // has fused multiply-add, so shares its bits with the other fused levels
+  int block;      // dense rows for which score_dense is fastest, at most kMaxBlock
+
+  // scores[r * n_tiles * 16 + lane] = bias * tile[n_features][lane] + sum_f rows[r][f] * tile[f][lane]
+  // over the given features (ascending), or over all where `features` is null. Leaving out features
+  // that are zero in all rows does not change a bit.
+  void (*score_dense)(const float* const* rows, int n_rows, const std::int32_t* features,
+                      std::int64_t n_listed, std::int64_t n_features, float bias,
+                      const float* const* tiles, int n_tiles, float* scores);
+  // The same bits for rows given by their non-zeros, in the order in which they are stored.
+  void (*score_sparse32)(const NonZeros<std::int32_t>* rows, int n_rows, std::int64_t n_features,
+                         float bias, const float* const* tiles, int n_tiles, float* scores);
+  void (*score_sparse64)(const NonZeros<std::int64_t>* rows, int n_rows, std::int64_t n_features,
+                         float bias, const float* const* tiles, int n_tiles, float* scores);
+  // Non-zeros of a dense row; returns how many. Up to kTile entries beyond them are overwritten.
+  std::int64_t (*non_zeros)(const float* row, std::int64_t n, float* values, std::int32_t* indices);
+  // Features that are not zero in all rows; likewise.
+  std::int64_t (*used_features)(const float* const* rows, int n_rows, std::int64_t n,
+                                std::int32_t* features);
+  // No NaN and nothing beyond `largest` in size.
+  bool (*all_within)(const float* values, std::int64_t n, float largest);
+
+  // Greatest score of class y and of all others. owner[lane] < 0 marks an empty lane.
+  Best (*best)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y);
+  // First lane with that score, of class y (right) or of another class.
+  int (*find)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y,
+              bool right, float score);
+
+  // lane += c * x, a lane having a stride of kTile floats
+  void (*add_dense)(float* lane, const float* x, std::int64_t n, float c);
+  void (*add_sparse32)(float* lane, const float* values, const std::int32_t* indices,
+                       std::int64_t n_values, float c);
+  void (*add_sparse64)(float* lane, const float* values, const std::int64_t* indices,
+                       std::int64_t n_values, float c);
+};
+
+const Loops& loops();                       // the table in use
+const Loops* loops_named(const char* name);  // nullptr: unknown here, or not for this CPU
+void use_loops(const Loops& table);
+
+}  // namespace multiplane

@@ -1,0 +1,73 @@
+// Rows of examples, dense or CSR, behind one face: "give me row i".
+#pragma once
+
+#include <cstdint>
+
+#include "loops.hpp"
+
+namespace multiplane {
+
+// One row, whole or by its non-zeros.
+struct Row {
+  enum class Kind { dense, sparse32, sparse64 } kind;
+  const float* values;
+  const void* indices;
+  std::int64_t n_values;
+
+  bool is_zero() const {
+    for (std::int64_t k = 0; k < n_values; ++k)
+      if (values[k] != 0.0f) return false;
+    return true;
+  }
+  template <class Index>
+  NonZeros<Index> non_zeros() const {
+    return {values, static_cast<const Index*>(indices), n_values};
+  }
+};
+
+// A view; whoever makes it keeps the arrays alive and has checked them (see check.hpp).
+struct Rows {
+  enum class Kind { dense, csr32, csr64 } kind;
+  std::int64_t n_rows, n_features;
+  const float* values;
+  const void* indices;  // int32 or int64, by kind
+  const void* indptr;
+
+  // Where row i begins in values; row_begin(n_rows) is the end of the last.
+  std::int64_t row_begin(std::int64_t i) const {
+    if (kind == Kind::dense) return i * n_features;
+    return kind == Kind::csr32 ? static_cast<const std::int32_t*>(indptr)[i]
+                               : static_cast<const std::int64_t*>(indptr)[i];
+  }
+
+  Row row(std::int64_t i) const {
+    const std::int64_t begin = row_begin(i), n = row_begin(i + 1) - begin;
+    switch (kind) {
+      case Kind::csr32:
+        return {Row::Kind::sparse32, values + begin,
+                static_cast<const std::int32_t*>(indices) + begin, n};
+      case Kind::csr64:
+        return {Row::Kind::sparse64, values + begin,
+                static_cast<const std::int64_t*>(indices) + begin, n};
+      default: return {Row::Kind::dense, values + begin, nullptr, n};
+    }
+  }
+
+  // Ask for a row that comes soon: shuffled rows are far apart, and memory is slow to answer.
+  // Of long rows the machine fetches the rest by itself once reading has begun.
+  void prefetch(std::int64_t i) const {
+    constexpr std::int64_t kLine = 64, kMost = 4096;
+    const Row r = row(i);
+    const auto touch = [&](const void* p, std::int64_t size) {
+      const char* c = static_cast<const char*>(p);
+      const std::int64_t bytes = r.n_values * size;
+      for (std::int64_t b = 0; b < (bytes < kMost ? bytes : kMost); b += kLine)
+        __builtin_prefetch(c + b);
+    };
+    touch(r.values, 4);
+    if (kind == Kind::csr32) touch(r.indices, 4);
+    if (kind == Kind::csr64) touch(r.indices, 8);
+  }
+};
+
+}  // namespace multiplane

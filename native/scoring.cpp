@@ -1,0 +1,100 @@
+#include "scoring.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <thread>
+#include <vector>
+
+namespace multiplane {
+namespace {
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+// Calls use(i, scores of row i) for the rows [begin, end). Rows go in blocks, so that a tile, once in
+// the cache, serves many of them.
+template <class Use>
+void score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std::int64_t end,
+                 Use use) {
+  const std::size_t stride = static_cast<std::size_t>(h.n_tiles()) * kTile;
+  std::vector<float> scores(stride * kPredictBlock);
+  Scorer scorer(h.n_features());
+  Row block[kPredictBlock];
+  const std::int64_t most = rows.kind == Rows::Kind::dense ? kPredictBlock : kSparseBlock;
+  for (std::int64_t i = begin; i < end; i += most) {
+    const int n = static_cast<int>(std::min(most, end - i));
+    for (int r = 0; r < n; ++r) block[r] = rows.row(i + r);
+    scorer.score(h, block, n, scores.data());
+    for (int r = 0; r < n; ++r) use(i + r, scores.data() + static_cast<std::size_t>(r) * stride);
+  }
+}
+
+// Splits the rows into one range a thread. What a row gets does not depend on the split.
+template <class Use>
+void score_all(const Hyperplanes& h, const Rows& rows, int n_threads, Use use) {
+  const std::int64_t n = rows.n_rows;
+  const std::int64_t n_ranges = std::clamp<std::int64_t>(n_threads, 1, n / 64 + 1);
+  std::vector<std::thread> threads;
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(n_ranges));
+  const auto work = [&](std::int64_t k) {
+    try {
+      score_range(h, rows, n * k / n_ranges, n * (k + 1) / n_ranges, use);
+    } catch (...) {
+      failures[static_cast<std::size_t>(k)] = std::current_exception();
+    }
+  };
+  for (std::int64_t k = 1; k < n_ranges; ++k) threads.emplace_back(work, k);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t* winner) {
+  score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
+    constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
+    const Best best = loops().best(scores, h.owner(), h.n_tiles(), kNobody);
+    winner[i] = loops().find(scores, h.owner(), h.n_tiles(), kNobody, false, best.rival);
+  });
+}
+
+void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,
+                      int n_threads, std::int32_t* winner) {
+  score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
+    const Best best = loops().best(scores, h.owner(), h.n_tiles(), y[i]);
+    winner[i] = positive && !(best.right > 0.0f)
+                    ? -1
+                    : loops().find(scores, h.owner(), h.n_tiles(), y[i], true, best.right);
+  });
+}
+
+void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, float factor,
+              int n_threads, float* out) {
+  std::vector<char> owns(static_cast<std::size_t>(n_classes), 0);
+  for (int lane = 0; lane < h.size(); ++lane) owns[static_cast<std::size_t>(h.owner(lane))] = 1;
+  const bool some_without = std::find(owns.begin(), owns.end(), 0) != owns.end();
+  score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
+    float* row = out + i * n_classes;
+    std::fill(row, row + n_classes, kMinusInfinity);
+    for (int lane = 0; lane < h.size(); ++lane) {
+      float& best = row[h.owner(lane)];
+      best = std::max(best, scores[lane]);
+    }
+    if (some_without) {
+      float least = 0.0f;  // the value of a model without any hyperplane
+      bool first = true;
+      for (std::int32_t k = 0; k < n_classes; ++k) {
+        if (!owns[static_cast<std::size_t>(k)]) continue;
+        least = first ? row[k] : std::min(least, row[k]);
+        first = false;
+      }
+      for (std::int32_t k = 0; k < n_classes; ++k)
+        if (!owns[static_cast<std::size_t>(k)]) row[k] = least;
+    }
+    for (std::int32_t k = 0; k < n_classes; ++k) row[k] *= factor;
+  });
+}
+
+}  // namespace multiplane

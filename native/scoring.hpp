@@ -1,0 +1,23 @@
+// Prediction: scores of many rows, over several threads.
+#pragma once
+
+#include <cstdint>
+
+#include "hyperplanes.hpp"
+
+namespace multiplane {
+
+// winner[i] = the lane with the greatest score (the first among equals), -1 if there is none.
+void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t* winner);
+
+// Of the lanes that y[i] owns: the first with the greatest score, -1 if there is none or, where
+// `positive`, if that score is not above zero (then the reserved zero hyperplane is the best).
+void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,
+                      int n_threads, std::int32_t* winner);
+
+// out[i, k] = factor * (greatest score among the lanes of class k). A class without hyperplanes
+// gets the row's least value: it never wins.
+void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, float factor,
+              int n_threads, float* out);
+
+}  // namespace multiplane

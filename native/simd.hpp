@@ -1,0 +1,291 @@
+// Sixteen floats, whatever the machine calls its registers.
+//
+// Every loop of this library works on lanes of sixteen: one zmm on AVX-512, two ymm on AVX2, four
+// q registers on NEON, a plain array elsewhere. fma() is fused wherever the machine can do it, so a
+// score, which is one chain of fma() over the features in their order, has the same bits on AVX-512,
+// AVX2 and NEON. The baseline rounds twice and may differ in the last bits.
+//
+// Only for translation units that are compiled once per instruction set (loops.cpp). They must not
+// use inline functions of the standard library: the linker keeps one copy of those for all levels,
+// and could keep the one compiled for a newer CPU than the one we run on.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+#define MP_INLINE static inline __attribute__((always_inline))
+
+namespace {
+
+constexpr int kLanes = 16;
+
+#if defined(__AVX512F__)
+
+constexpr int kRegistersPerTile = 1;
+constexpr int kAccumulators = 24;  // of 32 registers; the rest hold tiles and a broadcast
+
+struct F16 {
+  __m512 v;
+};
+struct M16 {
+  __mmask16 v;
+};
+
+MP_INLINE F16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+MP_INLINE void store(float* p, F16 a) { _mm512_storeu_ps(p, a.v); }
+MP_INLINE F16 splat(float x) { return {_mm512_set1_ps(x)}; }
+MP_INLINE F16 fma(F16 a, F16 b, F16 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+MP_INLINE F16 max(F16 a, F16 b) { return {_mm512_max_ps(a.v, b.v)}; }
+MP_INLINE M16 equal(F16 a, F16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
+MP_INLINE M16 not_zero(F16 a) {
+  return {_mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_NEQ_UQ)};
+}
+MP_INLINE M16 equal(const std::int32_t* p, std::int32_t x) {
+  return {_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(p), _mm512_set1_epi32(x))};
+}
+MP_INLINE M16 not_negative(const std::int32_t* p) {
+  return {_mm512_cmpge_epi32_mask(_mm512_loadu_si512(p), _mm512_setzero_si512())};
+}
+MP_INLINE M16 and_not(M16 a, M16 b) { return {static_cast<__mmask16>(a.v & ~b.v)}; }
+MP_INLINE M16 both(M16 a, M16 b) { return {static_cast<__mmask16>(a.v & b.v)}; }
+MP_INLINE M16 either(M16 a, M16 b) { return {static_cast<__mmask16>(a.v | b.v)}; }
+MP_INLINE F16 select(M16 m, F16 a, F16 b) { return {_mm512_mask_blend_ps(m.v, b.v, a.v)}; }
+MP_INLINE std::uint32_t bits(M16 m) { return m.v; }
+MP_INLINE float max_lane(F16 a) { return _mm512_reduce_max_ps(a.v); }
+// Both write the lanes of the mask close together, and rubbish up to sixteen: their values, or their
+// numbers from `first` on. Returns how many.
+MP_INLINE void compress(F16 a, M16 m, float* values) {
+  _mm512_storeu_ps(values, _mm512_maskz_compress_ps(m.v, a.v));
+}
+MP_INLINE int compress_lanes(M16 m, std::int32_t first, std::int32_t* numbers) {
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  _mm512_storeu_si512(
+      numbers, _mm512_maskz_compress_epi32(m.v, _mm512_add_epi32(_mm512_set1_epi32(first), lanes)));
+  return __builtin_popcount(m.v);
+}
+
+#elif defined(__AVX2__)
+
+constexpr int kRegistersPerTile = 2;
+constexpr int kAccumulators = 12;
+
+struct F16 {
+  __m256 lo, hi;
+};
+struct M16 {
+  __m256 lo, hi;
+};
+
+MP_INLINE F16 load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+MP_INLINE void store(float* p, F16 a) {
+  _mm256_storeu_ps(p, a.lo);
+  _mm256_storeu_ps(p + 8, a.hi);
+}
+MP_INLINE F16 splat(float x) {
+  const __m256 v = _mm256_set1_ps(x);
+  return {v, v};
+}
+MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
+  return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+MP_INLINE F16 max(F16 a, F16 b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
+MP_INLINE M16 equal(F16 a, F16 b) {
+  return {_mm256_cmp_ps(a.lo, b.lo, _CMP_EQ_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_EQ_OQ)};
+}
+MP_INLINE M16 not_zero(F16 a) {
+  const __m256 zero = _mm256_setzero_ps();
+  return {_mm256_cmp_ps(a.lo, zero, _CMP_NEQ_UQ), _mm256_cmp_ps(a.hi, zero, _CMP_NEQ_UQ)};
+}
+MP_INLINE __m256i load_i8(const std::int32_t* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+MP_INLINE M16 equal(const std::int32_t* p, std::int32_t x) {
+  const __m256i v = _mm256_set1_epi32(x);
+  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(load_i8(p), v)),
+          _mm256_castsi256_ps(_mm256_cmpeq_epi32(load_i8(p + 8), v))};
+}
+MP_INLINE M16 not_negative(const std::int32_t* p) {
+  const __m256i v = _mm256_set1_epi32(-1);
+  return {_mm256_castsi256_ps(_mm256_cmpgt_epi32(load_i8(p), v)),
+          _mm256_castsi256_ps(_mm256_cmpgt_epi32(load_i8(p + 8), v))};
+}
+MP_INLINE M16 and_not(M16 a, M16 b) {
+  return {_mm256_andnot_ps(b.lo, a.lo), _mm256_andnot_ps(b.hi, a.hi)};
+}
+MP_INLINE M16 both(M16 a, M16 b) { return {_mm256_and_ps(a.lo, b.lo), _mm256_and_ps(a.hi, b.hi)}; }
+MP_INLINE M16 either(M16 a, M16 b) { return {_mm256_or_ps(a.lo, b.lo), _mm256_or_ps(a.hi, b.hi)}; }
+MP_INLINE F16 select(M16 m, F16 a, F16 b) {
+  return {_mm256_blendv_ps(b.lo, a.lo, m.lo), _mm256_blendv_ps(b.hi, a.hi, m.hi)};
+}
+MP_INLINE std::uint32_t bits(M16 m) {
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(m.lo)) |
+         static_cast<std::uint32_t>(_mm256_movemask_ps(m.hi)) << 8;
+}
+MP_INLINE float max_lane(F16 a) {
+  const __m256 m = _mm256_max_ps(a.lo, a.hi);
+  __m128 v = _mm_max_ps(_mm256_castps256_ps128(m), _mm256_extractf128_ps(m, 1));
+  v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+  return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
+}
+
+// For each set of 8 lanes, their numbers close together: no branch depends on the data.
+struct CompressTable {
+  alignas(64) std::uint8_t lanes[256][8];
+};
+constexpr CompressTable make_compress_table() {
+  CompressTable table{};
+  for (int set = 0; set < 256; ++set)
+    for (int lane = 0, k = 0; lane < 8; ++lane)
+      if (set >> lane & 1) table.lanes[set][k++] = static_cast<std::uint8_t>(lane);
+  return table;
+}
+constexpr CompressTable kCompress = make_compress_table();
+
+MP_INLINE __m256i compressed(__m256 m) {
+  const auto* lanes = kCompress.lanes[_mm256_movemask_ps(m)];
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(lanes)));
+}
+MP_INLINE int count(__m256 m) {
+  return __builtin_popcount(static_cast<unsigned>(_mm256_movemask_ps(m)));
+}
+// Both write the lanes of the mask close together, and rubbish up to sixteen: their values, or their
+// numbers from `first` on. Returns how many.
+MP_INLINE void compress(F16 a, M16 m, float* values) {
+  _mm256_storeu_ps(values, _mm256_permutevar8x32_ps(a.lo, compressed(m.lo)));
+  _mm256_storeu_ps(values + count(m.lo), _mm256_permutevar8x32_ps(a.hi, compressed(m.hi)));
+}
+MP_INLINE int compress_lanes(M16 m, std::int32_t first, std::int32_t* numbers) {
+  const int k = count(m.lo);
+  const auto put = [](std::int32_t* p, __m256i lanes, std::int32_t from) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm256_add_epi32(lanes, _mm256_set1_epi32(from)));
+  };
+  put(numbers, compressed(m.lo), first);
+  put(numbers + k, compressed(m.hi), first + 8);
+  return k + count(m.hi);
+}
+
+#else
+
+struct F16 {
+  float v[kLanes];
+};
+struct M16 {
+  std::int32_t v[kLanes];  // 0 or -1
+};
+
+#define MP_EACH(i) for (int i = 0; i < kLanes; ++i)
+
+#if defined(__ARM_NEON)
+constexpr int kRegistersPerTile = 4;
+constexpr int kAccumulators = 24;
+MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
+  for (int i = 0; i < kLanes; i += 4) {
+    vst1q_f32(c.v + i, vfmaq_f32(vld1q_f32(c.v + i), vld1q_f32(a.v + i), vld1q_f32(b.v + i)));
+  }
+  return c;
+}
+#else
+constexpr int kRegistersPerTile = 4;
+constexpr int kAccumulators = 12;
+MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
+  MP_EACH(i) c.v[i] += a.v[i] * b.v[i];
+  return c;
+}
+#endif
+
+MP_INLINE F16 load(const float* p) {
+  F16 a;
+  MP_EACH(i) a.v[i] = p[i];
+  return a;
+}
+MP_INLINE void store(float* p, F16 a) { MP_EACH(i) p[i] = a.v[i]; }
+MP_INLINE F16 splat(float x) {
+  F16 a;
+  MP_EACH(i) a.v[i] = x;
+  return a;
+}
+MP_INLINE F16 max(F16 a, F16 b) {
+  MP_EACH(i) a.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+  return a;
+}
+MP_INLINE M16 equal(F16 a, F16 b) {
+  M16 m;
+  MP_EACH(i) m.v[i] = -(a.v[i] == b.v[i]);
+  return m;
+}
+MP_INLINE M16 not_zero(F16 a) {
+  M16 m;
+  MP_EACH(i) m.v[i] = -(a.v[i] != 0.0f);
+  return m;
+}
+MP_INLINE M16 equal(const std::int32_t* p, std::int32_t x) {
+  M16 m;
+  MP_EACH(i) m.v[i] = -(p[i] == x);
+  return m;
+}
+MP_INLINE M16 not_negative(const std::int32_t* p) {
+  M16 m;
+  MP_EACH(i) m.v[i] = -(p[i] >= 0);
+  return m;
+}
+MP_INLINE M16 and_not(M16 a, M16 b) {
+  MP_EACH(i) a.v[i] &= ~b.v[i];
+  return a;
+}
+MP_INLINE M16 both(M16 a, M16 b) {
+  MP_EACH(i) a.v[i] &= b.v[i];
+  return a;
+}
+MP_INLINE M16 either(M16 a, M16 b) {
+  MP_EACH(i) a.v[i] |= b.v[i];
+  return a;
+}
+MP_INLINE F16 select(M16 m, F16 a, F16 b) {
+  MP_EACH(i) a.v[i] = m.v[i] ? a.v[i] : b.v[i];
+  return a;
+}
+MP_INLINE std::uint32_t bits(M16 m) {
+  std::uint32_t b = 0;
+  MP_EACH(i) b |= static_cast<std::uint32_t>(m.v[i] & 1) << i;
+  return b;
+}
+MP_INLINE float max_lane(F16 a) {
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];
+  return a.v[0];
+}
+MP_INLINE void compress(F16 a, M16 m, float* values) {
+  int k = 0;
+  MP_EACH(i) {
+    values[k] = a.v[i];
+    k += m.v[i] & 1;
+  }
+}
+MP_INLINE int compress_lanes(M16 m, std::int32_t first, std::int32_t* numbers) {
+  int k = 0;
+  MP_EACH(i) {
+    numbers[k] = first + i;
+    k += m.v[i] & 1;
+  }
+  return k;
+}
+#undef MP_EACH
+
+#endif
+
+// One rounding where the machine fuses, as in the vectors above.
+MP_INLINE float fma1(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_NEON)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+}  // namespace

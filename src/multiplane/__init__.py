@@ -1,0 +1,27 @@
+"""Nonlinear multi-class classification at the speed of linear models."""
+
+from importlib.metadata import version as _version
+
+from multiplane import datasets, theory
+from multiplane._config import show_config, use_simd_from_environment
+from multiplane.estimators import (
+    AMMClassifier,
+    GAMMClassifier,
+    MMClassifier,
+    PegasosClassifier,
+)
+
+use_simd_from_environment()
+
+__version__ = _version("multiplane")
+
+__all__ = [
+    "AMMClassifier",
+    "GAMMClassifier",
+    "MMClassifier",
+    "PegasosClassifier",
+    "__version__",
+    "datasets",
+    "show_config",
+    "theory",
+]

@@ -1,0 +1,146 @@
+"""Examples for the learners: a matrix of any kind, class codes and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multiplane import _native
+
+Index = NDArray[np.int64]
+
+# Rows of a matrix that has to be converted are converted in chunks of about this size, so that
+# no second copy of the data is ever held.
+_CHUNK_BYTES = 8 << 20
+
+
+class Matrix:
+    """A dense or CSR matrix as rows of float32.
+
+    C-contiguous float32 arrays and CSR matrices of float32 are used as they are. Other dense
+    arrays are converted chunk by chunk as the rows are asked for; other CSR matrices get a
+    float32 copy of their values.
+
+    Raises ValueError, naming the place, for NaN, infinity, values too large for float32
+    arithmetic and index arrays that point outside of the matrix. With `check_later` the values
+    are looked at when a learner first meets the rows, which saves one trip through memory; the
+    error then comes from `Examples.learn`.
+    """
+
+    def __init__(self, X: Any, check_later: bool = False) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self._whole: _native.Rows | None = None
+        self._dense: NDArray[Any] | None = None
+        if sp.issparse(X):
+            self._whole = _csr(X)
+        elif X.dtype == np.float32 and X.flags.c_contiguous:
+            self._whole = _native.dense_rows(_readable(X))
+        else:
+            self._dense = X
+        # Converted rows are numbered within their chunk: they are checked at once.
+        self.checked = self._whole is None or not check_later
+        if self.checked:
+            for first, rows in self.chunks():
+                rows.check_values(first)
+
+    def chunks(self) -> Iterator[tuple[int, _native.Rows]]:
+        """All rows in their order, as (number of the first row, rows)."""
+        if self._whole is not None:
+            yield 0, self._whole
+            return
+        size = self.chunk_size
+        for first in range(0, self.shape[0], size):
+            yield first, self._convert(slice(first, first + size))
+
+    @property
+    def chunk_size(self) -> int:
+        return max(1, _CHUNK_BYTES // (4 * max(1, self.shape[1])))
+
+    def select(self, order: Index) -> tuple[_native.Rows, Index | None]:
+        """Rows `order`: (rows, order) to be read through, or (just these rows, None)."""
+        if self._whole is not None:
+            return self._whole, order
+        return self._convert(order), None
+
+    def _convert(self, index: slice | Index) -> _native.Rows:
+        assert self._dense is not None
+        with np.errstate(over="ignore"):  # becomes infinity, which check_values reports
+            rows = np.ascontiguousarray(self._dense[index], dtype=np.float32)
+        return _native.dense_rows(_readable(rows))
+
+
+def _readable(a: NDArray[Any]) -> NDArray[Any]:
+    # A view of a read-only memory map is fine to read, but must be aligned and in native order.
+    return np.require(a, requirements=["C", "A"])
+
+
+def _csr(X: Any) -> _native.Rows:
+    values = _readable(X.data.astype(np.float32, copy=False))
+    indices, indptr = X.indices, X.indptr
+    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    if len(indptr) != X.shape[0] + 1:
+        raise ValueError(
+            f"corrupt CSR matrix: {X.shape[0]} rows need an indptr of {X.shape[0] + 1} "
+            f"entries, got {len(indptr)}"
+        )
+    return _native.csr_rows(values, _readable(indices), _readable(indptr), X.shape[1])
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows with class codes and, if they are not all 1, weights; `subset`: who takes part."""
+
+    X: Matrix
+    y: NDArray[np.int32]
+    weight: NDArray[np.float32] | None = None
+    subset: Index | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self) -> Index:
+        """Numbers of the rows that take part: a row of weight zero is as good as absent."""
+        rows = np.arange(len(self.y)) if self.subset is None else self.subset
+        if self.weight is not None:
+            rows = rows[self.weight[rows] > 0]
+        return rows.astype(np.int64, copy=False)
+
+    def learn(
+        self,
+        learner: _native.Learner,
+        order: Index,
+        z: NDArray[np.int32] | None = None,
+        obey: bool = False,
+    ) -> dict[str, Any]:
+        """Let the learner see the rows `order`, once each."""
+        rows, within = self.X.select(order)
+        if within is not None:
+            return learner.learn(rows, self.y, order=within, weight=self.weight, z=z, obey=obey)
+        part = None if z is None else z[order]
+        weight = None if self.weight is None else self.weight[order]
+        counts = learner.learn(rows, self.y[order], weight=weight, z=part, obey=obey)
+        if z is not None and part is not None and not obey:
+            z[order] = part
+        return counts
+
+    def assign(self, learner: _native.Learner, n_threads: int) -> NDArray[np.int32]:
+        """Ids of the best hyperplane of its own class, for every row.
+
+        Rows of a class for which its reserved zero hyperplane is the best share one new id.
+        """
+        z = np.concatenate(
+            [
+                learner.assign(rows, self.y[first : first + rows.shape[0]], n_threads)
+                for first, rows in self.X.chunks()
+            ]
+        )
+        without = z < 0
+        codes, position = np.unique(self.y[without], return_inverse=True)
+        z[without] = np.array([learner.reserve_id() for _ in codes], dtype=np.int32)[position]
+        return z

@@ -1,0 +1,39 @@
+"""Data to try the classifiers on: three generators with known answers, nine real sets.
+
+The generators need nothing but a seed. The loaders read files from a folder
+(see :func:`data_directory`) and ask scikit-learn to download what is not there.
+"""
+
+from ._real import (
+    data_directory,
+    load_a9a,
+    load_cifar10_small,
+    load_covtype,
+    load_ijcnn1,
+    load_letter,
+    load_mnist,
+    load_news20,
+    load_usps,
+    load_waveform,
+    read_libsvm,
+    round_digits,
+)
+from ._synthetic import make_checkerboard, make_weights, make_xor_strip
+
+__all__ = [
+    "data_directory",
+    "load_a9a",
+    "load_cifar10_small",
+    "load_covtype",
+    "load_ijcnn1",
+    "load_letter",
+    "load_mnist",
+    "load_news20",
+    "load_usps",
+    "load_waveform",
+    "make_checkerboard",
+    "make_weights",
+    "make_xor_strip",
+    "read_libsvm",
+    "round_digits",
+]

@@ -1,0 +1,485 @@
+"""Pegasos, MM, AMM and GAMM: one learner, four ways of having hyperplanes."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from multiplane import _native
+from multiplane.data import Examples
+from multiplane.estimators._base import HyperplaneClassifier
+from multiplane.solvers import Alternating, Assignment
+
+_SHARED = """
+    alpha : float, default=1e-4
+        Regularisation, λ in the papers. Raise it for smoother, more robust models; lower it, by
+        factors of ten, when the training error is too high.
+    max_iter : int, default={max_iter}
+        Passes over the data.{prune}
+    average : bool, default=True
+        Predict with a weighted average of all models met, in which the t-th has the weight t⁴.
+        Much more accurate than the last model at the cost of one more addition an update.
+        ``False`` is the published algorithm.
+    fit_intercept : bool, default=True
+        Give every row a constant feature, regularised like the others, as in the papers.
+    intercept_scaling : float, default=1.0
+        The constant; raise it to regularise the intercept less.
+    shuffle : bool, default=True
+        Visit the rows in a new random order each pass.
+    random_state : int, RandomState or None, default=None
+        An int gives the same model bytes at each run, on every machine with fused multiply-add.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``.
+    warm_start : bool, default=False
+        Let ``fit`` go on from where the last one ended.
+    early_stopping : bool, default=False
+        Stop when the score on validation data has not risen by ``tol`` for ``n_iter_no_change``
+        passes. The data is what `fit` gets as ``X_val, y_val`` or else held out of the training
+        data.
+    validation_fraction : float, default=0.1
+        Share of the training data to hold out.
+    n_iter_no_change : int, default=5
+        Patience of early stopping, in passes.
+    tol : float or None, default=1e-3
+        What counts as a rise of the validation score.
+    n_jobs : int or None, default=None
+        Threads for prediction and for choosing assignments; -1 for all. The model does not
+        depend on it.
+    verbose : int, default=0
+        1: a line a pass; 2: also progress inside long passes."""
+
+_PRUNING = """
+    prune_every : int, default=10_000
+        Steps between prunings, k in the papers.
+    prune_threshold : float or None, default={c}
+        c in the papers: the smallest hyperplanes are removed while the norm of what is removed
+        stays within c / (λ t). Raise it for fewer hyperplanes; ``None`` switches pruning off."""
+
+_ATTRIBUTES = """
+    Attributes
+    ----------
+    classes_ : labels, sorted
+    coef_, intercept_ : hyperplanes, (n_hyperplanes_, n_features_in_) and (n_hyperplanes_,)
+    hyperplane_class_ : label of each hyperplane's class
+    n_hyperplanes_ : how many there are, all classes together
+    t_ : number of the next step
+    n_iter_ : passes made
+    history_ : list of dictionaries, one a pass and one a pruning: errors met, loss, hyperplanes
+        alive, created, duplicated and pruned so far, seconds
+    stop_reason_ : why the training ended
+    n_features_in_, feature_names_in_ : as in scikit-learn"""
+
+
+def _document(cls: type) -> type:
+    """Fill the shared parts into a class's docstring: one place where they are written."""
+    values = {"max_iter": cls._max_iter, "prune": ""}  # type: ignore[attr-defined]
+    if "{pruned}" in (cls.__doc__ or ""):
+        values["prune"] = _PRUNING.format(c=cls._c)  # type: ignore[attr-defined]
+    doc = (cls.__doc__ or "").replace("{pruned}", "").rstrip()
+    cls.__doc__ = doc.replace("    {shared}", _SHARED.format(**values).strip("\n")).replace(
+        "    {attributes}", _ATTRIBUTES.strip("\n")
+    )
+    return cls
+
+
+@_document
+class PegasosClassifier(HyperplaneClassifier):
+    """Multi-class linear SVM by stochastic gradient descent: one hyperplane a class.
+
+    Minimises λ/2 ‖W‖² + mean of max(0, 1 + max_{k≠y} w_k·x − w_y·x) (Crammer and Singer's hinge)
+    by steps of 1/(λt). Choose it where classes are linearly separable, as in text; otherwise
+    `AMMClassifier` costs little more and can bend. A pass costs one product of the rows with the
+    hyperplanes; memory is the model alone.
+
+    Parameters
+    ----------
+    {shared}
+    ball_projection : bool, default=False
+        Keep ‖W‖ ≤ 1/√λ, where the optimum is known to lie, after each step.
+
+    {attributes}
+
+    References
+    ----------
+    Wang, Crammer and Vucetic, "Multi-class Pegasos on a budget", ICML 2010, section 2.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multiplane import PegasosClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = PegasosClassifier(max_iter=50, alpha=1e-3, random_state=0).fit(X, y)
+    >>> clf.n_hyperplanes_, bool(clf.score(X, y) > 0.9)
+    (3, True)
+    """
+
+    _max_iter = 15
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: constraint
+            for name, constraint in HyperplaneClassifier._parameter_constraints.items()
+            if not name.startswith("prune")
+        },
+        "ball_projection": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-4,
+        max_iter: int = 15,
+        ball_projection: bool = False,
+        average: bool = True,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.ball_projection = ball_projection
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make_learner(self, **common: Any) -> _native.Learner:
+        return _native.Learner(
+            adaptive=False,
+            ball_projection=bool(self.ball_projection),
+            growth=0.0,
+            growth_decay=1.0,
+            **common,
+        )
+
+    def _add_missing_hyperplanes(self, learner: _native.Learner) -> None:
+        for code in np.flatnonzero(learner.class_counts == 0):
+            learner.add_hyperplane(int(code))
+
+
+@_document
+class MMClassifier(HyperplaneClassifier):
+    """Multi-hyperplane Machine: a fixed number of hyperplanes for each class.
+
+    Minimises λ/2 ‖W‖² + mean of max(0, 1 + max_{k≠y} g(k, x) − g(y, x)), g(k, x) being the
+    highest score among the hyperplanes of class k. Each row is assigned to a hyperplane of its
+    class, at random at first; then, in turns, one pass of stochastic gradient descent solves the
+    convex problem for these assignments and every row moves to its best hyperplane. Choose
+    `AMMClassifier` unless the numbers are known: it finds them.
+
+    Parameters
+    ----------
+    n_hyperplanes : int or dict of label → int, default=5
+        Hyperplanes of each class.
+    {shared}{pruned}
+    {attributes}
+
+    References
+    ----------
+    Aiolli and Sperduti, "Multi-class classification with multi-prototype support vector
+    machines", JMLR 2005; Wang et al., "Trading representability for scalability", KDD 2011,
+    sections 2.2 and 2.3 (there the sub-problems are solved by SMO).
+
+    Examples
+    --------
+    >>> from multiplane import MMClassifier
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(1, 3, n=2000, random_state=0)
+    >>> clf = MMClassifier(n_hyperplanes={0: 2, 1: 1}, max_iter=30, random_state=0).fit(X, y)
+    >>> clf.n_hyperplanes_, bool(clf.score(X, y) > 0.9)
+    (3, True)
+    """
+
+    _max_iter, _c = 15, None
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HyperplaneClassifier._parameter_constraints,
+        "n_hyperplanes": [Interval(Integral, 1, None, closed="left"), dict],
+    }
+
+    def __init__(
+        self,
+        n_hyperplanes: int | dict[Any, int] = 5,
+        *,
+        alpha: float = 1e-4,
+        max_iter: int = 15,
+        prune_every: int = 10_000,
+        prune_threshold: float | None = None,
+        average: bool = True,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.prune_every = prune_every
+        self.prune_threshold = prune_threshold
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make_learner(self, **common: Any) -> _native.Learner:
+        return _native.Learner(
+            adaptive=False, ball_projection=False, growth=0.0, growth_decay=1.0, **common
+        )
+
+    def _add_missing_hyperplanes(self, learner: _native.Learner) -> None:
+        counts = learner.class_counts
+        for code, label in enumerate(self.classes_):
+            if counts[code] == 0:
+                for _ in range(self._number_for(label)):
+                    learner.add_hyperplane(code)
+
+    def _number_for(self, label: Any) -> int:
+        if not isinstance(self.n_hyperplanes, dict):
+            return int(self.n_hyperplanes)
+        number = self.n_hyperplanes.get(label)
+        if number is None or number != int(number) or number < 1:
+            raise ValueError(
+                f"n_hyperplanes must give every class a whole number of at least 1, got "
+                f"{number!r} for class {label!r}"
+            )
+        return int(number)
+
+    def _assignment(
+        self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
+    ) -> Assignment:
+        if learner.t > 1:  # a warm start: the hyperplanes mean something already
+            return Alternating(examples.assign(learner, self._n_threads()), self._n_threads())
+        # Ids were given out class by class, so a class's ids are first ... first + count - 1.
+        counts = learner.class_counts.astype(np.int64)
+        first = np.cumsum(counts) - counts
+        draws = random.random_sample(len(examples))
+        z = first[examples.y] + (draws * counts[examples.y]).astype(np.int64)
+        return Alternating(z.astype(np.int32), self._n_threads())
+
+
+@_document
+class AMMClassifier(HyperplaneClassifier):
+    """Adaptive Multi-hyperplane Machine: as many hyperplanes a class as the problem asks for.
+
+    Minimises λ/2 ‖W‖² + mean of max(0, 1 + max_{k≠y} g(k, x) − g(y, x)), g(k, x) being the
+    highest score among the hyperplanes of class k. Every class has zero hyperplanes in reserve;
+    one comes to life when none of its class's hyperplanes scores above zero, and small ones are
+    pruned. Training and prediction cost as much as for a linear model with that many hyperplanes.
+    Choose `GAMMClassifier` for strongly nonlinear problems.
+
+    Parameters
+    ----------
+    mode : {"online", "batch"}, default="online"
+        How a row chooses among the hyperplanes of its own class. "online": the best one whenever
+        the row is met (Algorithm 2). "batch": fixed during a pass and chosen anew between passes
+        (Algorithm 1), the first pass being an online one; ends when the choices settle.
+    {shared}{pruned}
+    {attributes}
+
+    Notes
+    -----
+    Two places where the paper leaves a choice: when the zero hyperplanes of several rival classes
+    tie, the class with the highest hyperplane below zero takes the step; and the reserve does not
+    compete in prediction, where it could only make ties.
+
+    References
+    ----------
+    Wang, Djuric, Crammer and Vucetic, "Trading representability for scalability: Adaptive
+    Multi-Hyperplane Machine for nonlinear classification", KDD 2011, Algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> from multiplane import AMMClassifier
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(2, 2, n=4000, random_state=0)
+    >>> clf = AMMClassifier(random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.95)
+    True
+    """
+
+    _max_iter, _c = 15, 10.0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **HyperplaneClassifier._parameter_constraints,
+        "mode": [StrOptions({"online", "batch"})],
+    }
+
+    def __init__(
+        self,
+        mode: Literal["online", "batch"] = "online",
+        *,
+        alpha: float = 1e-4,
+        max_iter: int = 15,
+        prune_every: int = 10_000,
+        prune_threshold: float | None = 10.0,
+        average: bool = True,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.mode = mode
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.prune_every = prune_every
+        self.prune_threshold = prune_threshold
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make_learner(self, **common: Any) -> _native.Learner:
+        return _native.Learner(
+            adaptive=True, ball_projection=False, growth=0.0, growth_decay=1.0, **common
+        )
+
+
+@_document
+class GAMMClassifier(AMMClassifier):
+    """Growing AMM: hyperplanes are also duplicated, for strongly nonlinear problems.
+
+    As `AMMClassifier`, and whenever a row has a loss, the hyperplane of its class that takes the
+    step is duplicated with probability p; then p ← βp. The two copies drift apart and share the
+    work. Choose `AMMClassifier` where a handful of hyperplanes is enough: it is faster and
+    smaller.
+
+    Parameters
+    ----------
+    mode : {"online", "batch"}, default="online"
+        As in `AMMClassifier`.
+    growth : float, default=0.2
+        p, the first probability of a duplication. Raise it for more hyperplanes; 0 is AMM.
+    growth_decay : float, default=0.99
+        β: about 1/(1 − β) duplications reduce p to a third.
+    {shared}{pruned}
+    {attributes}
+
+    References
+    ----------
+    Djuric, Wang and Vucetic, "Growing Adaptive Multi-Hyperplane Machines", ICML 2020,
+    Algorithm 1 and section 5.2.
+
+    Examples
+    --------
+    >>> from multiplane import GAMMClassifier
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(3, 3, n=9000, random_state=0)
+    >>> clf = GAMMClassifier(alpha=1e-5, random_state=0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.95)
+    True
+    """
+
+    _max_iter, _c = 15, 50.0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AMMClassifier._parameter_constraints,
+        "growth": [Interval(Real, 0, 1, closed="both")],
+        "growth_decay": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        mode: Literal["online", "batch"] = "online",
+        *,
+        growth: float = 0.2,
+        growth_decay: float = 0.99,
+        alpha: float = 1e-4,
+        max_iter: int = 15,
+        prune_every: int = 10_000,
+        prune_threshold: float | None = 50.0,
+        average: bool = True,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            mode,
+            alpha=alpha,
+            max_iter=max_iter,
+            prune_every=prune_every,
+            prune_threshold=prune_threshold,
+            average=average,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            shuffle=shuffle,
+            random_state=random_state,
+            class_weight=class_weight,
+            warm_start=warm_start,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.growth = growth
+        self.growth_decay = growth_decay
+
+    def _make_learner(self, **common: Any) -> _native.Learner:
+        return _native.Learner(
+            adaptive=True,
+            ball_projection=False,
+            growth=float(self.growth),
+            growth_decay=float(self.growth_decay),
+            **common,
+        )

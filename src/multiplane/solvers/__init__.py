@@ -1,0 +1,13 @@
+"""The learning algorithms, one a file; each reads like its pseudo-code."""
+
+from multiplane.solvers._hyperplane_sgd import (
+    Alternating,
+    Assignment,
+    Online,
+    Result,
+    Settings,
+    fit,
+    one_pass,
+)
+
+__all__ = ["Alternating", "Assignment", "Online", "Result", "Settings", "fit", "one_pass"]

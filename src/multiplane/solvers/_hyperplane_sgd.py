@@ -1,0 +1,176 @@
+"""Stochastic gradient descent for multi-hyperplane machines: Pegasos, MM, AMM and GAMM.
+
+    minimise   λ/2 ‖W‖² + 1/n Σᵢ max(0, 1 + max_{k≠yᵢ} g(k, xᵢ) − g(yᵢ, xᵢ)),
+    g(k, x) =  max over the hyperplanes w of class k of w·x
+
+Given
+    a learner (native/learner.hpp: the model in scaled space and the SGD step),
+    examples, and an assignment that says which hyperplane of its own class a row belongs to:
+      Online       the best one at the moment           (AMM Algorithm 2, GAMM §5.2, Pegasos)
+      Alternating  fixed during a pass, then reassigned (AMM and GAMM Algorithm 1, MM)
+the learner is changed in place, and a `Result` says what happened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multiplane import _native
+from multiplane.data import Examples
+from multiplane.progress import Listener, Tally
+
+Ids = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    max_iter: int = 15
+    prune_every: int = 10_000  # k
+    prune_threshold: float | None = 10.0  # c
+    shuffle: bool = True
+
+
+@dataclass
+class Result:
+    n_iter: int = 0
+    stop_reason: str = "max_iter"
+    tally: Tally = field(default_factory=Tally)
+
+
+class Assignment(Protocol):
+    def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
+        """Called before each pass; a string ends the training for that reason."""
+        ...
+
+    @property
+    def z(self) -> Ids | None: ...
+    @property
+    def obey(self) -> bool: ...
+
+
+class Online:
+    """Each row goes to the best hyperplane of its class at the moment it is met."""
+
+    z: Ids | None = None
+    obey = False
+
+    def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
+        return None
+
+
+class Alternating:
+    """Assignments are fixed during a pass (a convex sub-problem), then chosen anew.
+
+    Without a start the first pass is an online one that records its assignments. The training
+    ends when a reassignment changes nothing.
+    """
+
+    def __init__(self, start: Ids | None = None, n_threads: int = 1) -> None:
+        self.z = start
+        self.obey = start is not None
+        self.n_threads = n_threads
+        self._first = True
+
+    def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
+        if self._first:
+            self._first = False
+            if self.z is None:
+                self.z = np.full(len(examples), -1, dtype=np.int32)
+            return None
+        new = examples.assign(learner, self.n_threads)
+        # Before the second pass z stems from a moving model: equality would be chance.
+        settled = self.obey and self.z is not None and np.array_equal(new, self.z)
+        self.z, self.obey = new, True
+        return "assignments no longer change" if settled else None
+
+
+def fit(
+    learner: _native.Learner,
+    examples: Examples,
+    assignment: Assignment,
+    settings: Settings,
+    random: np.random.RandomState,
+    listener: Listener,
+    tally: Tally | None = None,
+) -> Result:
+    """Pass after pass over the examples, until something says stop."""
+    result = Result(tally=tally or Tally())
+    rows = examples.rows()
+    try:
+        for number in range(1, settings.max_iter + 1):
+            reason = assignment.prepare(learner, examples)
+            if reason:
+                result.stop_reason = reason
+                break
+            listener.pass_begins(number)
+            order = random.permutation(rows) if settings.shuffle else rows
+            before = Tally(**vars(result.tally))
+            one_pass(learner, examples, order, assignment, settings, listener, result.tally, number)
+            examples.X.checked = True
+            result.n_iter = number
+            event = result.tally.since(before, "pass", number, learner)
+            reason = listener.pass_ended(event)
+            if reason:
+                result.stop_reason = reason
+                break
+    except KeyboardInterrupt:
+        # The loops are never left in the middle of a step: what was learnt so far is a model.
+        result.stop_reason = "interrupted"
+    return result
+
+
+def one_pass(
+    learner: _native.Learner,
+    examples: Examples,
+    order: NDArray[np.int64],
+    assignment: Assignment,
+    settings: Settings,
+    listener: Listener,
+    tally: Tally,
+    number: int = 1,
+) -> None:
+    """Rows in the given order, pruning after every `prune_every` steps of the learner's life."""
+    before = Tally(**vars(tally))
+    for part in _slices(learner, order, settings, examples.X.chunk_size):
+        start = time.perf_counter()
+        counts = examples.learn(learner, part, assignment.z, assignment.obey)
+        due = settings.prune_threshold is not None and _steps_to_pruning(learner, settings) == 0
+        if due and settings.prune_threshold is not None:
+            tally.pruned += learner.prune(settings.prune_threshold)
+        tally.add(counts, time.perf_counter() - start)
+        if due:
+            listener.pruned(tally.since(before, "prune", number, learner))
+            before = Tally(**vars(tally))
+        listener.rows_seen(tally.rows, len(order))
+
+
+def _steps_to_pruning(learner: _native.Learner, settings: Settings) -> int:
+    """0 right after a step that is a multiple of k (t counts from 1 and is the next step)."""
+    return -(learner.t - 1) % settings.prune_every
+
+
+def _slices(
+    learner: _native.Learner,
+    order: NDArray[np.int64],
+    settings: Settings,
+    largest: int,
+) -> Iterator[NDArray[np.int64]]:
+    """Cut the order so that pruning falls on a cut and a slice takes some hundredths of a second:
+    long enough to cost nothing, short enough for Ctrl-C. The model does not depend on the cuts."""
+    size, done = 256, 0
+    while done < len(order):
+        n = min(size, largest, _steps_to_pruning(learner, settings) or settings.prune_every)
+        start = time.perf_counter()
+        yield order[done : done + n]
+        seconds = time.perf_counter() - start
+        done += n
+        if seconds < 0.02:
+            size *= 2
+        elif seconds > 0.1:
+            size = max(1, size // 2)

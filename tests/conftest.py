@@ -1,0 +1,19 @@
+"""Settings for all tests."""
+
+import pytest
+from hypothesis import settings
+
+from multiplane import _native
+
+# The same random problems at each run; the machines that run this are shared, so no deadlines.
+settings.register_profile("multiplane", deadline=None, derandomize=True, database=None)
+settings.load_profile("multiplane")
+
+
+@pytest.fixture(params=_native.simd_levels())
+def simd(request):
+    """Run the test once for every instruction set of this machine."""
+    before = _native.simd_level()
+    _native.use_simd(request.param)
+    yield request.param
+    _native.use_simd(before)

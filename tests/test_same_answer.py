@@ -1,0 +1,306 @@
+"""Kind 2: the same answer by another road. Where bytes can be equal, they must be."""
+
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from helpers import STREAMS, VARIANTS, csr, problem, run_python, state
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multiplane import AMMClassifier, GAMMClassifier, _native
+
+SETTINGS = dict(random_state=3, max_iter=3, alpha=1e-3)
+
+
+def small(make, **parameters):
+    """An estimator that prunes often, so that pruning falls on all sorts of cuts."""
+    clf = make(**{**SETTINGS, **parameters})
+    if "prune_every" in clf.get_params():
+        clf.set_params(prune_every=37, prune_threshold=3.0)
+    return clf
+
+
+def in_pieces(clf, X, y, cuts, weight=None):
+    classes = np.unique(y)
+    edges = [0, *sorted(cuts), X.shape[0]]
+    for a, b in itertools.pairwise(edges):
+        if a < b:
+            part = None if weight is None else weight[a:b]
+            clf.partial_fit(X[a:b], y[a:b], classes=classes, sample_weight=part)
+    return clf
+
+
+# --- the cut of a stream into calls --------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("kind", ["dense", "csr", "float64"])
+def test_any_cut_of_the_stream_gives_the_same_bytes(make, average, kind):
+    X, y = problem(n=200, d=40)
+    X = {"dense": X, "csr": csr(X), "float64": X.astype(np.float64)}[kind]
+    whole = state(in_pieces(small(make, average=average), X, y, []))
+    for cuts in (range(200), range(0, 200, 7), [1, 2, 3, 36, 37, 38, 74, 150], [199]):
+        assert state(in_pieces(small(make, average=average), X, y, cuts)) == whole
+
+
+# Not MM: its fit obeys random assignments, its partial_fit is online.
+@pytest.mark.parametrize("name", ["pegasos", "pegasos-ball", "amm", "gamm"])
+def test_partial_fit_is_one_pass_of_fit(name):
+    X, y = problem()
+    once = small(VARIANTS[name], max_iter=1, shuffle=False).fit(X, y)
+    assert state(in_pieces(small(VARIANTS[name]), X, y, range(0, 300, 11))) == state(once)
+
+
+@settings(max_examples=60)
+@given(cuts=st.lists(st.integers(0, 120)), seed=st.integers(0, 5), weighted=st.booleans())
+def test_random_cuts(cuts, seed, weighted):
+    X, y = problem(n=120, d=5, seed=seed)
+    weight = np.random.RandomState(seed).choice([0.5, 1.0, 3.0], size=120) if weighted else None
+    make = [AMMClassifier, GAMMClassifier][seed % 2]
+    whole = in_pieces(small(make), X, y, [], weight)
+    assert state(in_pieces(small(make), X, y, cuts, weight)) == state(whole)
+
+
+def test_looking_at_the_model_between_calls_changes_nothing():
+    X, y = problem()
+    looked = small(GAMMClassifier)
+    for a in range(0, 300, 30):
+        looked.partial_fit(X[a : a + 30], y[a : a + 30], classes=[0, 1, 2])
+        looked.predict(X)
+        assert looked.coef_.shape == (looked.n_hyperplanes_, 7)
+    assert state(looked) == state(in_pieces(small(GAMMClassifier), X, y, []))
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="labels of a call are known to all its rows: with allow_new_classes a first row finds "
+    "a rival class, or not, depending on what else comes in the same call",
+)
+def test_cuts_do_not_matter_when_classes_are_found_on_the_way():
+    X, y = problem(n=60)
+    whole = small(AMMClassifier).partial_fit(X, y, allow_new_classes=True)
+    pieces = small(AMMClassifier)
+    for i in range(60):
+        pieces.partial_fit(X[i : i + 1], y[i : i + 1], allow_new_classes=True)
+    assert state(pieces) == state(whole)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="compute_class_weight gets the labels of one call and refuses a dictionary none of "
+    "whose classes is there",
+)
+def test_cuts_do_not_matter_with_class_weights():
+    X, y = problem(n=60)
+    whole = in_pieces(small(AMMClassifier, class_weight={0: 2.0}), X, y, [])
+    pieces = in_pieces(small(AMMClassifier, class_weight={0: 2.0}), X, y, range(60))
+    assert state(pieces) == state(whole)
+
+
+# --- the kind of storage -------------------------------------------------------------------
+
+
+def storages(X):
+    """The same numbers, stored in every way that is allowed."""
+    padded = np.zeros((2 * X.shape[0], X.shape[1] + 3), dtype=X.dtype)
+    padded[::2, 1:-2] = X
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    unaligned = np.frombuffer(b"\0" + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape)
+    return {
+        "float64": X.astype(np.float64),
+        "fortran": np.asfortranarray(X),
+        "fortran float64": np.asfortranarray(X, dtype=np.float64),
+        "slice": padded[::2, 1:-2],
+        "backwards": X[::-1, ::-1].copy()[::-1, ::-1],
+        "read-only": read_only,
+        "unaligned": unaligned,
+        "other byte order": X.astype(">f4"),
+        "csr": csr(X),
+        "csr64": csr(X, np.int64),
+        "csr float64": csr(X).astype(np.float64),
+        "csr other byte order": sp.csr_matrix(
+            (csr(X).data.astype(">f4"), csr(X).indices, csr(X).indptr), shape=X.shape
+        ),
+        "csr array": sp.csr_array(X),
+        "csc": sp.csc_matrix(X),
+        "csc array": sp.csc_array(X),
+        "coo": sp.coo_matrix(X),
+        "list": X.tolist(),
+    }
+
+
+@pytest.mark.parametrize("storage", storages(np.eye(3, dtype=np.float32)))
+@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+def test_storage_cannot_be_seen_in_the_model(make, storage):
+    """The issue asks for rounding; the loops promise equal bytes, sorted CSR included."""
+    X, y = problem(d=40, zeros=0.6)
+    other = storages(X)[storage]
+    expected, clf = small(make).fit(X, y), small(make).fit(other, y)
+    assert state(clf) == state(expected)
+    decision = expected.decision_function(X)
+    assert clf.decision_function(other).tobytes() == decision.tobytes()
+    assert expected.decision_function(other).tobytes() == decision.tobytes()
+    np.testing.assert_array_equal(clf.predict(other), expected.predict(X))
+    np.testing.assert_array_equal(clf.apply(other), expected.apply(X))
+
+
+@pytest.mark.parametrize("d", [1, 15, 16, 17, 31, 32, 33, 255, 256, 257, 513])
+@pytest.mark.parametrize("zeros", [0.0, 0.5, 0.95])
+def test_dense_and_csr_for_every_width(simd, d, zeros):
+    X, y = problem(n=150, d=d, zeros=zeros)
+    dense, sparse = small(GAMMClassifier).fit(X, y), small(GAMMClassifier).fit(csr(X), y)
+    assert state(sparse) == state(dense)
+    decision = dense.decision_function(X)
+    assert dense.decision_function(csr(X)).tobytes() == decision.tobytes()
+    # One row at a time: the blocks of prediction cannot be seen either.
+    one = np.concatenate([dense.decision_function(X[i : i + 1]) for i in range(150)])
+    assert one.tobytes() == decision.tobytes()
+
+
+@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+def test_chunks_of_rows_that_are_converted(make, monkeypatch):
+    """float64 arrays are converted piece by piece; nobody can tell where the pieces end."""
+    X, y = problem()
+    expected = small(make).fit(X, y)
+    monkeypatch.setattr("multiplane.data._examples._CHUNK_BYTES", 4 * 7 * 13)  # 13 rows
+    clf = small(make).fit(X.astype(np.float64), y)
+    assert state(clf) == state(expected)
+    decision = clf.decision_function(X.astype(np.float64))
+    assert decision.tobytes() == expected.decision_function(X).tobytes()
+
+
+def test_memory_mapped_rows(tmp_path):
+    X, y = problem()
+    path = tmp_path / "X.npy"
+    np.save(path, X)
+    mapped = np.load(path, mmap_mode="r")
+    clf = small(AMMClassifier).fit(mapped, y)
+    assert state(clf) == state(small(AMMClassifier).fit(X, y))
+    assert clf.score(mapped, y) == clf.score(X, y)
+
+
+def test_unsorted_csr_agrees_to_rounding():
+    X, y = problem(d=40)
+    S = csr(X)
+    for a, b in itertools.pairwise(S.indptr):
+        S.data[a:b], S.indices[a:b] = S.data[a:b][::-1].copy(), S.indices[a:b][::-1].copy()
+    S.has_sorted_indices = False
+    clf, other = small(AMMClassifier).fit(X, y), small(AMMClassifier).fit(S, y)
+    # Sums of 40 products in another order: 40 · 2⁻²⁴ ≈ 2e-6 of the largest, and 900 steps.
+    np.testing.assert_allclose(other.coef_, clf.coef_, atol=1e-4 * np.abs(clf.coef_).max())
+
+
+@pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)
+def test_csr_with_an_entry_in_two_parts(request, make):
+    if make is VARIANTS["pegasos-ball"]:
+        request.applymarker(
+            pytest.mark.xfail(
+                strict=True,
+                reason="squared_norm() of a CSR row adds up the squares of the parts of an entry "
+                "instead of the square of their sum",
+            )
+        )
+    X = np.random.RandomState(0).randint(-2, 3, size=(80, 6)).astype(np.float32)
+    y = np.random.RandomState(1).randint(3, size=80)
+    half = csr(X)
+    half.data /= 2
+    parts = sp.csr_matrix(
+        (np.repeat(half.data, 2), np.repeat(half.indices, 2), 2 * half.indptr), shape=X.shape
+    )
+    clf = small(make, average=False).fit(X, y)
+    # Halves of small whole numbers are exact; only the ball projection rounds.
+    assert small(make, average=False).fit(parts, y).coef_ == pytest.approx(clf.coef_, rel=1e-4)
+
+
+# --- threads, processes, instruction sets --------------------------------------------------
+
+
+@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+def test_number_of_threads(make):
+    X, y = problem(n=700)
+    one, two = small(make, n_jobs=1).fit(X, y), small(make, n_jobs=2).fit(X, y)
+    assert state(one) == state(two)
+    assert one.decision_function(X).tobytes() == two.decision_function(X).tobytes()
+    assert one.apply(csr(X)).tobytes() == two.apply(csr(X)).tobytes()
+    two.set_params(n_jobs=-1)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+TRAIN = """
+import hashlib, sys
+import numpy as np
+from helpers import VARIANTS, problem, state
+X, y = problem(n=400, d=50)
+for name, make in VARIANTS.items():
+    clf = make(random_state=1, max_iter=2).fit(X, y)
+    print(name, hashlib.sha256(state(clf)).hexdigest(), repr(float(clf.score(X, y))))
+"""
+
+
+def in_process(level):
+    process = run_python(TRAIN, MULTIPLANE_SIMD=level)
+    assert process.returncode == 0, process.stderr
+    lines = [line.split() for line in process.stdout.splitlines()]
+    return {name: (digest, float(score)) for name, digest, score in lines}
+
+
+def test_instruction_sets_in_other_processes():
+    """Equal bytes wherever multiply-add is fused; the baseline may differ in the last bits."""
+    here = {}
+    X, y = problem(n=400, d=50)
+    for name, make in VARIANTS.items():
+        clf = make(random_state=1, max_iter=2).fit(X, y)
+        here[name] = hashlib.sha256(state(clf)).hexdigest(), clf.score(X, y)
+    for level in _native.simd_levels():
+        there = in_process(level)
+        if level != "baseline" or not _native.simd_fused():
+            assert there == here, level
+        for name, (_, score) in there.items():
+            # Other last bits, other decisions near a margin, but as good a model: a few rows of
+            # 400 may change sides (pegasos-ball is excused: see helpers.BALL_BUG).
+            assert name == "pegasos-ball" or abs(score - here[name][1]) < 0.05, (level, name)
+
+
+def test_baseline_is_close(simd):
+    """One pass over well separated rows: the same steps, so only roundings differ."""
+    X, y = problem(n=200, d=30, seed=4)
+    clf = AMMClassifier(max_iter=1, shuffle=False, average=False).fit(X, y)
+    _native.use_simd("baseline")
+    base = AMMClassifier(max_iter=1, shuffle=False, average=False).fit(X, y)
+    # 200 additions of float32 to a weight: at most 200 · 2⁻²⁴ ≈ 1e-5 of the largest.
+    np.testing.assert_allclose(clf.coef_, base.coef_, rtol=0, atol=1e-5 * np.abs(base.coef_).max())
+
+
+# --- going on ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["pegasos", "pegasos-ball", "amm", "gamm"])
+def test_warm_start_without_shuffling_is_one_long_fit(name):
+    X, y = problem()
+    twice = small(VARIANTS[name], max_iter=2, shuffle=False, warm_start=True).fit(X, y)
+    assert twice.t_ == 601
+    twice.fit(X, y)
+    once = small(VARIANTS[name], max_iter=4, shuffle=False).fit(X, y)
+    assert state(twice) == state(once)
+
+
+@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+def test_fit_forgets_what_was_learnt_before(make):
+    X, y = problem()
+    clf = small(make).fit(X[:50, :4], y[:50] > 0).fit(X, y)
+    assert state(clf) == state(small(make).fit(X, y))
+    assert clf.n_features_in_ == 7
+
+
+@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+def test_seeds(make):
+    X, y = problem()
+    same = [state(small(make, random_state=seed).fit(X, y)) for seed in (1, 1, 2)]
+    assert same[0] == same[1] != same[2]
+    instance = small(make, random_state=np.random.RandomState(1)).fit(X, y)
+    assert state(instance) == same[0]

@@ -1,0 +1,247 @@
+"""Kind 1: the native learner against a short NumPy twin. On whole numbers they must be equal."""
+
+import numpy as np
+import pytest
+from helpers import BALL_BUG, integers, native_rows
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from twin import Twin
+
+from multiplane import _native
+
+WIDTHS = [1, 2, 15, 16, 17, 31, 32, 33, 255, 256, 257, 513]
+KINDS = ["dense", "csr32", "csr64"]
+
+
+def pair(n_features, n_classes, *, per_class=0, **config):
+    """A native learner and its twin, with `per_class` hyperplanes for every class."""
+    defaults = dict(bias=1.0, lam=0.01, adaptive=per_class == 0, ball_projection=False,
+                    average=False, growth=0.0, growth_decay=0.9, seed=5)  # fmt: skip
+    config = defaults | config | {"n_features": n_features, "n_classes": n_classes}
+    learner, twin = _native.Learner(**config), Twin(**config)
+    for code in np.repeat(np.arange(n_classes), per_class):
+        assert learner.add_hyperplane(int(code)) == twin.ids[twin.add(int(code))]
+    return learner, twin
+
+
+def assert_equal(learner, twin):
+    state = learner.__getstate__()
+    np.testing.assert_array_equal(state["owner"], twin.owner)
+    np.testing.assert_array_equal(state["ids"], twin.ids)
+    np.testing.assert_array_equal(state["U"], twin.U)
+    assert (state["t"], state["n_ids"], state["growth"]) == (twin.t, twin.n_ids, twin.growth)
+
+
+def learn_both(learner, twin, X, y, kind="dense", weight=None, z=None, obey=False):
+    """One call each; counts and assignments are compared, too."""
+    names = ("updates", "mistakes", "created", "duplicated", "loss")
+    before = {name: getattr(twin, name) for name in names}
+    theirs = None if z is None else z.copy()
+    twin.learn(X, y, weight, theirs, obey)
+    w = None if weight is None else np.asarray(weight, dtype=np.float32)
+    ours = learner.learn(native_rows(X, kind), y, weight=w, z=z, obey=obey)
+    for name in names[:-1]:
+        assert ours[name] == getattr(twin, name) - before[name], name
+    # Sums of float64, one in Python and one in C++, term by term in the same order.
+    assert ours["loss"] == pytest.approx(twin.loss - before["loss"], rel=1e-12, abs=1e-12)
+    assert ours["rows"] == len(y)
+    assert ours["weight"] == (len(y) if weight is None else np.sum(weight))
+    if z is not None:
+        np.testing.assert_array_equal(z, theirs)
+    assert_equal(learner, twin)
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("zeros", [0.1, 0.9])
+def test_equal_for_every_width_and_kind_of_rows(simd, d, kind, zeros):
+    X, y = integers(90, d, 4, seed=d, zeros=zeros)
+    learner, twin = pair(d, 4, growth=0.3)
+    learn_both(learner, twin, X, y, kind)
+    learn_both(learner, twin, X[::-1], y[::-1].copy(), kind)
+    assert twin.created > 1
+    assert 0 < twin.updates < twin.t - 1  # rows of both sorts have been met
+
+
+@pytest.mark.parametrize("m", [1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 129])
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_for_every_number_of_hyperplanes(simd, m, kind):
+    """Tiles hold 16; a row of another class for each, then whatever the owners are."""
+    X, y = integers(80, 40, 3, seed=m, zeros=0.3)
+    learner, twin = pair(40, 3, adaptive=True)
+    for k in range(m):
+        code = k * 7 % 3
+        learner.add_hyperplane(code)
+        twin.add(code)
+    learn_both(learner, twin, X, y, kind)
+
+
+def test_equal_with_rows_of_both_sorts_in_turn(simd):
+    """Dense arrays go through the non-zeros where it pays: full rows, empty rows, mixed."""
+    for seed in range(10):
+        X, y = integers(120, 70, 3, seed=seed, zeros=0.0)
+        random = np.random.RandomState(seed)
+        sparse = random.random_sample(120) < 0.6
+        X[sparse] *= random.random_sample((sparse.sum(), 70)) < 0.1
+        learn_both(*pair(70, 3, growth=0.1, lam=1e-3), X, y)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_growth_pruning_and_weights(seed):
+    random = np.random.RandomState(seed)
+    n_classes, d = random.randint(2, 6), random.randint(1, 40)
+    learner, twin = pair(d, n_classes, growth=0.8, growth_decay=0.95, seed=random.randint(2**31),
+                         lam=10.0 ** -random.randint(0, 5))  # fmt: skip
+    removed = []
+    for part in range(6):
+        X, y = integers(40, d, n_classes, seed=100 * seed + part)
+        weight = random.choice([0, 0.25, 0.5, 1, 2, 3], size=40)  # exact in binary
+        learn_both(learner, twin, X, y, weight=weight)
+        c = [0, 1, 5, 10, 30, 100][part]
+        removed.append(learner.prune(c))
+        assert removed[-1] == twin.prune(c)
+        assert_equal(learner, twin)
+    assert sum(removed) > 0
+    assert twin.duplicated > 0
+
+
+def test_splitmix_seeds_are_told_apart():
+    X, y = integers(100, 10, 3, seed=0)
+    sizes = []
+    for seed in (0, 1, 2**31 - 2, 2**63):
+        learner, twin = pair(10, 3, growth=0.5, growth_decay=1.0, seed=seed)
+        learn_both(learner, twin, X, y)
+        sizes.append(twin.U.tobytes())
+    assert len(set(sizes)) == 4
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("seed", range(10))
+def test_recorded_and_given_assignments(adaptive, seed):
+    """Algorithm 1 of AMM, by hand: an online pass that records z, then passes that obey it."""
+    X, y = integers(60, 9, 3, seed=seed)
+    learner, twin = pair(9, 3, per_class=0 if adaptive else 2, growth=0.2)
+    z = np.full(60, -1, dtype=np.int32)
+    learn_both(learner, twin, X, y, z=z)
+    assert z.min() >= 0
+    for _ in range(3):
+        learn_both(learner, twin, X, y, z=z, obey=True)
+        assert learner.prune(4.0) == twin.prune(4.0)  # pruned ids come back to life
+        learn_both(learner, twin, X, y, z=z, obey=True)
+        z = learner.assign(native_rows(X, "csr32"), y)
+        scores = np.c_[X, np.ones(60)] @ twin.U.T
+        for i, code in enumerate(y):
+            own = np.flatnonzero(np.array(twin.owner) == code)
+            best = own[np.argmax(scores[i, own])] if len(own) else -1
+            reserve = best < 0 or (adaptive and scores[i, best] <= 0)
+            assert z[i] == (-1 if reserve else twin.ids[best])
+        reserved = learner.reserve_id()
+        assert reserved == twin.reserve_id()
+        # One id cannot belong to two classes: the others keep to a class of their own.
+        for code in range(3):
+            z[(z < 0) & (y == code)] = reserved
+            reserved = learner.reserve_id()
+            assert reserved == twin.reserve_id()
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0, 2.0])
+def test_constant_feature(bias):
+    X, y = integers(80, 6, 3, seed=3)
+    learner, twin = pair(6, 3, bias=bias)
+    learn_both(learner, twin, X, y)
+    assert (twin.U[:, -1] != 0).any() == (bias != 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_average_against_the_plain_sum(seed, adaptive):
+    """The twin adds up t³ U⁽ᵗ⁺¹⁾; native keeps C and V, the latter in float32."""
+    X, y = integers(300, 12, 3, seed=seed)
+    learner, twin = pair(12, 3, per_class=0 if adaptive else 2, average=True, growth=0.05)
+    learn_both(learner, twin, X[:150], y[:150])
+    assert learner.prune(8.0) == twin.prune(8.0)
+    learn_both(learner, twin, X[150:], y[150:])
+    # V is a sum of `updates` terms of at most C |x|, each rounded once when cast and once when
+    # added, so |error of V| ≤ 2 · updates · 2⁻²⁴ · C Σ|x|; C U − V and the division are float64.
+    C = np.sum(np.arange(1.0, twin.t) ** 3)
+    total = np.abs(np.c_[X, np.ones(len(X))]).sum(axis=0)
+    bound = 2 * twin.updates * 2.0**-24 * C * total / twin.A_weight
+    weights = learner.snapshot().weights
+    assert np.all(np.abs(weights - twin.W()) <= bound)
+    # The bound is sharp enough to tell: the typical weight is a thousand times as large.
+    assert np.abs(twin.W()).mean() > 300 * bound.mean()
+
+
+def test_average_over_a_long_stream():
+    """30,000 steps: sums are rescaled on the way, and float32 in V stays harmless."""
+    X, y = integers(2000, 5, 3, seed=1)
+    learner, twin = pair(5, 3, average=True, lam=1e-3)
+    rows, order = native_rows(X, "dense"), np.random.RandomState(0).randint(2000, size=30_000)
+    learner.learn(rows, y, order=order.astype(np.int64))
+    twin.learn(X[order], y[order])
+    assert_equal(learner, twin)
+    # Rounding errors of n additions grow like √n · 2⁻²⁴ ≈ 1e-5 of the largest weight.
+    largest = np.abs(twin.W()).max()
+    np.testing.assert_allclose(learner.snapshot().weights, twin.W(), rtol=0, atol=1e-4 * largest)
+
+
+@pytest.mark.parametrize(
+    ("average", "lam"),
+    [(False, 1.0), (False, 0.1), (False, 1e-2), (False, 1e-4), (True, 1.0), (True, 0.1),
+     pytest.param(True, 1e-2, marks=BALL_BUG), pytest.param(True, 1e-4, marks=BALL_BUG)],
+)  # fmt: skip
+def test_ball_projection(average, lam):
+    X, y = integers(200, 8, 3, seed=2)
+    learner, twin = pair(8, 3, per_class=1, ball_projection=True, average=average, lam=lam)
+    weight = np.random.RandomState(0).choice([0.5, 1, 2], size=200)
+    twin.learn(X, y, weight)
+    learner.learn(native_rows(X, "dense"), y, weight=weight.astype(np.float32))
+    # No whole numbers here: projection multiplies. 200 float32 additions keep six digits.
+    W = twin.W()
+    np.testing.assert_allclose(learner.snapshot().weights, W, rtol=0, atol=1e-5 * np.abs(W).max())
+
+
+def test_restart_begins_anew():
+    X, y = integers(60, 5, 3, seed=4)
+    learner, twin = pair(5, 3, per_class=2, average=True)
+    learner.learn(native_rows(X[::-1], "dense"), y[::-1].copy())
+    learner.restart()
+    learn_both(learner, twin, X, y)
+
+
+@st.composite
+def awkward(draw):
+    """A few rows with many zeros, ties and repetitions; some classes never appear."""
+    n, d = draw(st.integers(1, 14)), draw(st.integers(1, 5))
+    values = st.integers(-2, 2)
+    X = draw(hnp.arrays(np.float32, (n, d), elements=values, fill=st.just(0)))
+    n_classes = draw(st.integers(1, 4))
+    y = draw(hnp.arrays(np.int32, n, elements=st.integers(0, n_classes - 1)))
+    weight = draw(
+        st.none() | hnp.arrays(np.float64, n, elements=st.sampled_from([0.0, 0.5, 1.0, 3.0]))
+    )
+    adaptive = draw(st.booleans())
+    config = dict(
+        lam=draw(st.sampled_from([1e-4, 0.1, 1.0, 30.0])),
+        bias=draw(st.sampled_from([0.0, 1.0])),
+        per_class=0 if adaptive else draw(st.integers(1, 9)),
+        growth=draw(st.sampled_from([0.0, 0.5, 1.0])),
+        seed=draw(st.integers(0, 2**64 - 1)),
+    )
+    return X, y, n_classes, weight, config, draw(st.sampled_from(KINDS)), draw(st.booleans())
+
+
+@settings(max_examples=400)
+@given(awkward())
+@example((np.zeros((1, 1), np.float32), np.zeros(1, np.int32), 1, None,
+          dict(lam=1.0, bias=0.0, per_class=0, growth=1.0, seed=0), "csr32", True))  # fmt: skip
+def test_awkward_problems(arguments):
+    X, y, n_classes, weight, config, kind, record = arguments
+    learner, twin = pair(X.shape[1], n_classes, **config)
+    z = np.full(len(y), -1, dtype=np.int32) if record else None
+    learn_both(learner, twin, X, y, kind, weight, z)
+    if record:
+        learn_both(learner, twin, X, y, kind, weight, z, obey=True)
+    assert learner.prune(2.0) == twin.prune(2.0)
+    learn_both(learner, twin, X, y, kind, weight)
