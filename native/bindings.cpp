@@ -346,6 +346,8 @@ constexpr const char* kCompiler =
 }  // namespace
 
 NB_MODULE(_native, m) {
+  // Models that live until the interpreter ends (in a notebook, a test's cache) are not leaks.
+  nb::set_leak_warnings(false);
   m.doc() = "Compiled loops of multiplane: arrays in, arrays out.";
   m.attr("TILE") = kTile;
   m.attr("LARGEST") = kLargest;

@@ -259,7 +259,7 @@ def _read(
     intercept_scaling: float,
     reserve: bool | None,
 ) -> _Machine:
-    if hasattr(model, "coef_"):
+    if hasattr(model, "hyperplane_class_"):
         if owner is not None or intercept is not None:
             raise ValueError("owner and intercept belong to arrays; a classifier brings its own")
         W, b, labels = model.coef_, model.intercept_, model.hyperplane_class_
@@ -275,10 +275,9 @@ def _read(
             raise ValueError("an array W needs owner=, the label of each hyperplane's class")
         W, labels = model, np.asarray(owner)
         b = np.zeros(len(labels)) if intercept is None else intercept
-        y = np.asarray(y)
-        classes = (
-            np.union1d(labels, y) if len(y) and len(labels) else np.unique(y if len(y) else labels)
-        )
+        # An empty list is of type float: joined with labels it would turn them into floats.
+        parts = [a for a in (labels, np.asarray(y)) if len(a)]
+        classes = np.unique(np.concatenate(parts)) if parts else labels
     if alpha is None:
         raise ValueError("alpha (λ) is needed; only a classifier with one of its own goes without")
     W, b = np.asarray(W, dtype=np.float64), np.asarray(b, dtype=np.float64)
@@ -303,7 +302,7 @@ def _codes(labels: ArrayLike, classes: NDArray[Any]) -> Ints:
     if np.any(unknown):
         raise ValueError(
             f"y may contain the model's classes {classes.tolist()} alone, got "
-            f"{labels[unknown][0]!r} in row {int(np.flatnonzero(unknown)[0])}"
+            f"{labels[unknown].tolist()[0]!r} in row {int(np.flatnonzero(unknown)[0])}"
         )
     return position.astype(np.int64)
 
@@ -312,8 +311,8 @@ def _check_owned(m: _Machine, codes: Ints) -> None:
     missing = np.setdiff1d(codes, m.owner)
     if len(missing) and not m.reserve:
         raise ValueError(
-            f"class {m.classes[missing[0]]!r} has rows but no hyperplane, so its loss is infinite; "
-            f"pass reserve=True to let zero hyperplanes compete, as in AMM"
+            f"class {m.classes[missing].tolist()[0]!r} has rows but no hyperplane, so its loss is "
+            f"infinite; pass reserve=True to let zero hyperplanes compete, as in AMM"
         )
 
 
@@ -781,19 +780,19 @@ def fixed_optimum(run: Trace, *, tol: float = 1e-3, max_iter: int = 1000) -> Opt
     ([[0.5, -0.5], [-0.5, 0.5]], 0.5)
     """
     X, z, n, m = run.rows, run.z, len(run.y), len(run.owner)
+    squared = np.sum(X**2, axis=1)
     # Losses of a row, by column: with each of m rivals, with a zero hyperplane, none at all.
     allowed = np.ones((n, m + 2), dtype=bool)
     allowed[:, :m] = run.owner != run.y[:, None]
     allowed[:, m] = run.reserve
     A = np.zeros((n, m + 2))  # dual weights
     A[:, m + 1] = 1
+    A[squared == 0, m + 1] = 0  # a row of zeros has a loss of 1, whatever W is
     W = np.zeros((m + 2, X.shape[1]))  # the last two stand for no hyperplane and stay zero
     gain = 1 / (run.alpha * n)
-    squared = np.sum(X**2, axis=1)
-    moving = np.flatnonzero((squared > 0) & (z >= 0))
     best = Optimum(W[:m].copy(), 1.0, 0.0)  # the zero model: a loss of 1 everywhere
     for _ in range(max_iter):
-        for i in moving:
+        for i in np.flatnonzero(squared):
             s = W @ X[i]
             L = np.where(allowed[i], 1 + s - s[z[i]], -np.inf)  # (m + 2,)
             L[m + 1] = 0
@@ -1026,16 +1025,16 @@ class TangentMachine(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         _check_squares(X)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        X = X + 0.0  # -0 and 0 are the same number but not the same bytes
         _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
         group = group.ravel()
         contradicted = np.flatnonzero(codes != codes[first[group]])
         if len(contradicted):
             other = int(contradicted[0])
             one = int(first[group[other]])
+            names = labels[[one, other]].tolist()
             raise ValueError(
                 f"equal rows must have equal labels, but rows {one} and {other} are equal and "
-                f"labelled {labels[one]!r} and {labels[other]!r}; remove one of them"
+                f"labelled {names[0]!r} and {names[1]!r}; remove one of them"
             )
         first = np.sort(first)  # hyperplanes in the order of the rows
         self._points: Floats = X[first]

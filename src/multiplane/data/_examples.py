@@ -120,8 +120,11 @@ class Examples:
     ) -> dict[str, Any]:
         """Let the learner see the rows `order`, once each."""
         rows, within = self.X.select(order)
+        check = not self.X.checked
         if within is not None:
-            return learner.learn(rows, self.y, order=within, weight=self.weight, z=z, obey=obey)
+            return learner.learn(
+                rows, self.y, order=within, weight=self.weight, z=z, obey=obey, check=check
+            )
         part = None if z is None else z[order]
         weight = None if self.weight is None else self.weight[order]
         counts = learner.learn(rows, self.y[order], weight=weight, z=part, obey=obey)

@@ -1,0 +1,177 @@
+"""The public face, the stub, the doctests, instruction sets and threads."""
+
+import ast
+import doctest
+import importlib
+import pickle
+import pkgutil
+import re
+import threading
+from importlib.metadata import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import CLASSIFIERS, VARIANTS, problem, run_python, state
+
+import multiplane
+from multiplane import AMMClassifier, GAMMClassifier, _native
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(multiplane.__path__, "multiplane.")
+)
+
+
+def test_public_names():
+    assert sorted(multiplane.__all__) == multiplane.__all__
+    public = {name for name in vars(multiplane) if not name.startswith("_")}
+    internal = {"data", "models", "solvers", "estimators", "progress"}  # sub-packages
+    internal |= {"use_simd_from_environment"}
+    assert public - internal == set(multiplane.__all__) - {"__version__"}
+    for name in multiplane.__all__:
+        assert getattr(multiplane, name) is not None
+    assert multiplane.__version__ == metadata("multiplane")["Version"] == "0.1.0"
+    assert (Path(multiplane.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize("make", CLASSIFIERS)
+def test_public_methods_are_documented(make):
+    for name in ("fit", "partial_fit", "predict", "decision_function", "apply", "score"):
+        assert getattr(make, name).__doc__
+    assert "Examples" in make.__doc__
+    assert "References" in make.__doc__
+    assert not re.search(r"\{(shared|pruned|attributes|c|max_iter|prune)\}", make.__doc__)
+    summary = make.__doc__.splitlines()[0]
+    assert summary.endswith(".") or ":" in summary
+
+
+@pytest.mark.parametrize("name", ["multiplane", *MODULES])
+def test_doctests(name):
+    module = importlib.import_module(name)
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    results = doctest.testmod(module, optionflags=options)
+    assert results.failed == 0
+
+
+def test_every_estimator_has_a_doctest():
+    finder = doctest.DocTestFinder()
+    for make in CLASSIFIERS:
+        assert any(test.examples for test in finder.find(make, globs={})), make
+
+
+def test_the_stub_lists_what_the_compiled_module_has():
+    stub = Path(multiplane.__file__).with_name("_native.pyi")
+    tree = ast.parse(stub.read_text())
+
+    def names(body):
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield node.name
+            elif isinstance(node, ast.AnnAssign):
+                yield node.target.id
+
+    def visible(thing):
+        return {name for name in vars(thing) if not name.startswith("_")}
+
+    assert {name for name in names(tree.body) if not name.startswith("_")} == visible(_native)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            listed = {name for name in names(node.body) if not name.startswith("_")}
+            assert listed == visible(getattr(_native, node.name)), node.name
+
+
+def test_nothing_is_imported_that_need_not_be():
+    """A model can be loaded and used without the data sets' tools or a plotting library."""
+    process = run_python(
+        "import sys, multiplane\nprint([m for m in ('matplotlib', 'numba') if m in sys.modules])"
+    )
+    assert process.stdout.strip() == "[]", process.stderr
+
+
+# --- instruction sets ----------------------------------------------------------------------
+
+
+def test_show_config(capsys):
+    multiplane.show_config()
+    out = capsys.readouterr().out
+    for word in ("multiplane", "numpy", "scipy", "scikit-learn", "python", "simd", "compiler",
+                 "threads", _native.simd_level(), np.__version__):  # fmt: skip
+        assert word in out
+
+
+@pytest.mark.parametrize("level", [*_native.simd_levels(), " AVX2 ", ""])
+def test_simd_from_the_environment(level):
+    if level.strip().lower() not in ["", *_native.simd_levels()]:
+        pytest.skip("this machine has no AVX2")
+    process = run_python(
+        "import multiplane; print(multiplane._native.simd_level())", MULTIPLANE_SIMD=level
+    )
+    # Without a wish: the widest that the machine has.
+    expected = level.strip().lower() or _native.simd_levels()[-1]
+    assert process.stdout.strip() == expected, process.stderr
+
+
+@pytest.mark.parametrize(
+    "level", ["sse9", "avx512" if "avx512" not in _native.simd_levels() else "x"]
+)
+def test_unknown_simd(level):
+    process = run_python("import multiplane", MULTIPLANE_SIMD=level)
+    assert process.returncode == 1
+    last = process.stderr.strip().splitlines()[-1]
+    assert re.match(rf"ImportError: MULTIPLANE_SIMD={level}: .*choose one of baseline", last)
+    with pytest.raises(ValueError, match="is not available here; choose one of baseline"):
+        _native.use_simd(level)
+
+
+# --- threads -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+def test_predicting_while_a_copy_learns(make):
+    X, y = problem(n=500, d=40)
+    clf = make(random_state=0, max_iter=2, n_jobs=2).fit(X, y)
+    expected, before = clf.decision_function(X), state(clf)
+    learning = pickle.loads(pickle.dumps(clf))
+    failures, done = [], threading.Event()
+
+    def predict():
+        while not done.is_set():
+            if clf.decision_function(X).tobytes() != expected.tobytes():
+                failures.append("another answer")
+
+    threads = [threading.Thread(target=predict) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        learning.partial_fit(X, y)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert state(clf) == before
+
+
+def test_several_threads_ask_for_a_new_model_at_once():
+    """The model is made when it is first asked for: by all of them, if need be."""
+    X, y = problem(n=300)
+    clf = GAMMClassifier(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(clf.predict(X))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(answer, clf.predict(X)) for answer in answers)
+    assert len(answers) == 8
+
+
+def test_training_in_several_threads():
+    """Learners share nothing but the table of loops."""
+    X, y = problem(n=400)
+    models = [AMMClassifier(random_state=k % 2, max_iter=3) for k in range(6)]
+    threads = [threading.Thread(target=clf.fit, args=(X, y)) for clf in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({state(clf) for clf in models}) == 2
