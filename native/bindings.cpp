@@ -7,7 +7,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -65,6 +66,7 @@ void need(bool condition, const char* message) {
 struct OwnedRows {
   Rows rows;
   std::vector<nb::object> arrays;
+  bool canonical = true;
 };
 
 std::string describe(const Fault& fault) {
@@ -108,7 +110,8 @@ OwnedRows csr_rows(In<float, 1> values, In<Index, 1> indices, In<Index, 1> indpt
   OwnedRows owned{{kind, static_cast<std::int64_t>(indptr.shape(0)) - 1, n_features, values.data(),
                    indices.data(), indptr.data()},
                   {nb::cast(values), nb::cast(indices), nb::cast(indptr)}};
-  raise_if(check_structure(owned.rows, static_cast<std::int64_t>(values.shape(0))));
+  const auto n_values = static_cast<std::int64_t>(values.shape(0));
+  raise_if(check_structure(owned.rows, n_values, owned.canonical));
   return owned;
 }
 
@@ -161,14 +164,14 @@ Out<std::int32_t, 1> winners_py(const Hyperplanes& h, const OwnedRows& X, int n_
 }
 
 Out<float, 2> decision_py(const Hyperplanes& h, const OwnedRows& X, std::int32_t n_classes,
-                          float factor, int n_threads) {
+                          int n_threads) {
   need_fit(X.rows, h);
   for (int i = 0; i < h.size(); ++i) need(h.owner(i) < n_classes, "a hyperplane's class is unknown");
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   Buffer<float> out = new_buffer<float>(n * static_cast<std::size_t>(n_classes));
   {
     nb::gil_scoped_release release;
-    decision(h, X.rows, n_classes, factor, n_threads, out.data);
+    decision(h, X.rows, n_classes, n_threads, out.data);
   }
   return array2(out, n, static_cast<std::size_t>(n_classes));
 }
@@ -363,6 +366,16 @@ NB_MODULE(_native, m) {
                    [](const OwnedRows& r) {
                      return nb::make_tuple(r.rows.n_rows, r.rows.n_features);
                    })
+      .def_ro("canonical", &OwnedRows::canonical)
+      .def("largest",
+           [](const OwnedRows& r) {
+             const std::int64_t n = r.rows.row_begin(r.rows.n_rows);
+             float largest = 0;
+             for (std::int64_t k = 0; k < n; ++k)
+               largest = std::max(largest, std::fabs(r.rows.values[k]));
+             return largest;
+           },
+           nb::call_guard<nb::gil_scoped_release>())
       .def("check_values",
            [](const OwnedRows& r, std::int64_t first_row) {
              Fault fault;
@@ -395,7 +408,7 @@ NB_MODULE(_native, m) {
              new (&h) Hyperplanes(from_lanes(std::get<0>(s), std::get<1>(s), std::get<2>(s)));
            })
       .def("winners", &winners_py, "X"_a, "n_threads"_a = 1)
-      .def("decision", &decision_py, "X"_a, "n_classes"_a, "factor"_a = 1.0f, "n_threads"_a = 1);
+      .def("decision", &decision_py, "X"_a, "n_classes"_a, "n_threads"_a = 1);
 
   nb::class_<Learner>(m, "Learner")
       .def(nb::new_(&new_learner), nb::kw_only(), "n_features"_a, "bias"_a, "n_classes"_a, "lam"_a,
@@ -405,7 +418,13 @@ NB_MODULE(_native, m) {
            "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
            "z"_a.noconvert() = nb::none(), "obey"_a = false, "check"_a = false)
       .def("assign", &assign_py, "X"_a, "y"_a.noconvert(), "n_threads"_a = 1)
-      .def("reserve_id", &Learner::reserve_id)
+      .def("reserved_id",
+           [](Learner& l, std::int32_t y) {
+             need(y >= 0 && y < static_cast<std::int32_t>(l.n_of_class_.size()),
+                  "class code out of range");
+             return l.reserved_id(y);
+           },
+           "y"_a)
       .def("prune", &Learner::prune, "c"_a)
       .def("add_hyperplane",
            [](Learner& l, std::int32_t owner) {

@@ -12,17 +12,24 @@ Fault::Kind fault_of(float value) {
 }
 
 template <class Index>
-Fault structure(const Rows& rows, std::int64_t n_values) {
+Fault structure(const Rows& rows, std::int64_t n_values, bool& canonical) {
   const Index* indptr = static_cast<const Index*>(rows.indptr);
   const Index* indices = static_cast<const Index*>(rows.indices);
   if (indptr[0] != 0) return {Fault::Kind::pointers, 0, 0};
   for (std::int64_t i = 0; i < rows.n_rows; ++i)
     if (indptr[i + 1] < indptr[i] || indptr[i + 1] > n_values)
       return {Fault::Kind::pointers, i, 0};
-  for (std::int64_t i = 0; i < rows.n_rows; ++i)
-    for (std::int64_t k = indptr[i]; k < indptr[i + 1]; ++k)
-      if (indices[k] < 0 || indices[k] >= rows.n_features)
-        return {Fault::Kind::index, i, static_cast<std::int64_t>(indices[k])};
+  bool rising = true;
+  for (std::int64_t i = 0; i < rows.n_rows; ++i) {
+    std::int64_t before = -1;
+    for (std::int64_t k = indptr[i]; k < indptr[i + 1]; ++k) {
+      const std::int64_t f = indices[k];
+      if (f < 0 || f >= rows.n_features) return {Fault::Kind::index, i, f};
+      rising &= f > before;
+      before = f;
+    }
+  }
+  canonical = rising;
   return {Fault::Kind::none, 0, 0};
 }
 
@@ -34,10 +41,10 @@ std::int64_t column_of(const Rows& rows, std::int64_t begin, std::int64_t k) {
 
 }  // namespace
 
-Fault check_structure(const Rows& rows, std::int64_t n_values) {
+Fault check_structure(const Rows& rows, std::int64_t n_values, bool& canonical) {
   switch (rows.kind) {
-    case Rows::Kind::csr32: return structure<std::int32_t>(rows, n_values);
-    case Rows::Kind::csr64: return structure<std::int64_t>(rows, n_values);
+    case Rows::Kind::csr32: return structure<std::int32_t>(rows, n_values, canonical);
+    case Rows::Kind::csr64: return structure<std::int64_t>(rows, n_values, canonical);
     default: return {Fault::Kind::none, 0, 0};
   }
 }

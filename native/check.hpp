@@ -16,8 +16,9 @@ struct Fault {
   std::int64_t row, column;
 };
 
-// indptr and indices of a CSR view: monotone, within n_values and n_features.
-Fault check_structure(const Rows& rows, std::int64_t n_values);
+// indptr and indices of a CSR view: monotone, within n_values and n_features. `canonical` is set to
+// whether the indices of every row rise, so that none comes twice.
+Fault check_structure(const Rows& rows, std::int64_t n_values, bool& canonical);
 // Every stored value is a number, finite and not too large.
 Fault check_values(const Rows& rows);
 

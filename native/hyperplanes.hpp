@@ -109,44 +109,25 @@ class Hyperplanes {
 };
 
 // Scores blocks of rows, and finds out whether dense rows are better gone through by their non-zeros.
-// Every road gives the same bits, so that this is a matter of speed alone and may be a guess.
+// Either road gives the same bits, so that this is a matter of speed alone and may be a guess.
 class Scorer {
  public:
   explicit Scorer(std::int64_t n_features) : n_features_(n_features) {}
 
-  // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones.
-  void score(const Hyperplanes& h, const Row* rows, int n_rows, float* scores) {
-    switch (rows[0].kind) {
-      case Row::Kind::sparse32:
-        sparse<std::int32_t>(h, loops().score_sparse32, rows, n_rows, scores);
-        break;
-      case Row::Kind::sparse64:
-        sparse<std::int64_t>(h, loops().score_sparse64, rows, n_rows, scores);
-        break;
-      default: dense(h, rows, n_rows, scores);
-    }
-  }
-
   // A dense row by its non-zeros, where that pays; valid until the next call.
   Row shortened(const Row& x);
 
+  // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones.
+  void score(const Hyperplanes& h, const Row* rows, int n_rows, float* scores) const;
+
  private:
-  // A search for non-zeros costs about a tenth of scoring full rows by three tiles: after a search
-  // in vain the next blocks are believed to be full too. Short rows are not worth a search.
-  static constexpr int kBelieve = 7;
+  // A search for non-zeros costs about a tenth of scoring a full row by three tiles: after a search
+  // in vain the next rows are believed to be full too. Short rows are not worth a search.
+  static constexpr int kBelieve = 31;
   static constexpr std::int64_t kWorthLooking = 32;
 
-  template <class Index, class Score>
-  void sparse(const Hyperplanes& h, Score score_sparse, const Row* rows, int n_rows,
-              float* scores) {
-    NonZeros<Index> block[kSparseBlock];
-    for (int r = 0; r < n_rows; ++r) block[r] = rows[r].non_zeros<Index>();
-    score_sparse(block, n_rows, h.n_features(), h.bias(), h.tiles(), h.n_tiles(), scores);
-  }
-  void dense(const Hyperplanes& h, const Row* rows, int n_rows, float* scores);
-
   std::int64_t n_features_;
-  std::vector<std::int32_t> features_;
+  std::vector<std::int32_t> indices_;
   std::vector<float> values_;
   int believed_full_ = 0;
 };

@@ -18,6 +18,9 @@ double uniform(std::uint64_t seed, std::int64_t t) {
   return static_cast<double>(x >> 11) * 0x1.0p-53;
 }
 
+// u is up to 1 / this larger than what it stands for: one decimal digit is lost at most.
+constexpr double kSmallestScale = 0.1;
+
 // How many rows before its turn a shuffled row is asked for.
 constexpr std::int64_t kFarAhead = 4;
 
@@ -44,11 +47,14 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
   int width = 1;               // rows to score at once: fewer after a change, more after none
   std::int64_t n_checked = 0;  // rows before this one have been looked at
   for (std::int64_t k = 0; k < n;) {
-    const int in_block = static_cast<int>(std::min<std::int64_t>(width, n - k));
-    for (int r = 0; r < in_block; ++r) block[r] = rows.row(number(k + r));
+    // A dense row that is seen through its non-zeros goes alone.
+    block[0] = scorer.shortened(rows.row(number(k)));
+    const bool alone = dense && block[0].kind != Row::Kind::dense;
+    const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(width, n - k));
+    for (int r = 1; r < in_block; ++r) block[r] = rows.row(number(k + r));
     for (; n_checked < k + in_block; ++n_checked) {
       const Row& x = block[n_checked - k];
-      if (n_checked + kFarAhead < n) rows.prefetch(number(n_checked + kFarAhead));
+      if (order && n_checked + kFarAhead < n) rows.prefetch(order[n_checked + kFarAhead]);
       if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
         counts.bad_row = number(n_checked);
         return counts;
@@ -62,7 +68,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
     while (used < in_block && !changed) {
       const std::int64_t i = number(k + used);
       changed = step(block[used], scores.data() + static_cast<std::size_t>(used) * stride, y[i],
-                     weight ? weight[i] : 1.0f, z ? z + i : nullptr, assignment, scorer, counts);
+                     weight ? weight[i] : 1.0f, z ? z + i : nullptr, assignment, counts);
       ++used;
     }
     k += used;
@@ -73,8 +79,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
 
 // One example: true if the model changed. Scores are of u_, so true ones are scale_ times that.
 bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weight,
-                   std::int32_t* z, Assignment assignment, Scorer& scorer,
-                   LearnerCounts& counts) {
+                   std::int32_t* z, Assignment assignment, LearnerCounts& counts) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   const std::int32_t* owner = u_.owner();
   const Best best = loops().best(scores, owner, u_.n_tiles(), y);
@@ -122,6 +127,7 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   }
 
   ++counts.updates;
+  if (scale_ < kSmallestScale) fold_scale();
   int rival_lane = -1;
   if (born_rival < 0)
     rival_lane = loops().find(scores, owner, u_.n_tiles(), y, false, rival);
@@ -142,9 +148,8 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
     rival_lane = add_lane(born_rival, reserve_id());
     ++counts.created;
   }
-  const Row change = scorer.shortened(x);
-  add_row(right_lane, change, weight);
-  add_row(rival_lane, change, -static_cast<double>(weight));
+  add_row(right_lane, x, weight);
+  add_row(rival_lane, x, -static_cast<double>(weight));
   if (config_.ball_projection) {
     const double x2 = squared_norm(x) + static_cast<double>(u_.bias()) * u_.bias();
     project(squared_norm_ - 2.0 * weight * gap + 2.0 * weight * weight * x2);
@@ -187,22 +192,24 @@ void Learner::rescale_average() {
 // Back into the ball |W| <= 1/sqrt(lam), that is |U| <= sqrt(lam) t, by a global factor.
 void Learner::project(double squared_norm) {
   const double bound = std::sqrt(config_.lam) * static_cast<double>(t_);
-  if (squared_norm <= bound * bound) {
-    squared_norm_ = squared_norm;
-    return;
-  }
-  scale_ *= bound / std::sqrt(squared_norm);
-  squared_norm_ = bound * bound;
-  if (scale_ > 1e-3) return;
-  // Fold the factor in before additions of x / scale overwhelm what is there. C U - V must stay.
+  squared_norm_ = std::min(squared_norm, bound * bound);
+  if (squared_norm > bound * bound) scale_ *= bound / std::sqrt(squared_norm);
+}
+
+// Multiply the factor into u before additions of x / scale overwhelm what is there. So that C u - V
+// stays as it is, C u moves into V and C begins anew; hence before an addition, not after.
+void Learner::fold_scale() {
   double sum = 0;
   for (int i = 0; i < u_.size(); ++i) {
     float* u = u_.lane(i);
-    for (std::int64_t f = 0; f <= u_.n_features(); ++f)
-      u[f * kTile] = static_cast<float>(u[f * kTile] * scale_);
+    float* v = v_ ? v_->lane(i) : nullptr;
+    for (std::int64_t f = 0; f <= u_.n_features() * kTile; f += kTile) {
+      if (v) v[f] = static_cast<float>(v[f] - average_sum_ * u[f]);
+      u[f] = static_cast<float>(u[f] * scale_);
+    }
     sum += u_.squared_norm(i);
   }
-  average_sum_ /= scale_;
+  average_sum_ = 0;
   scale_ = 1;
   squared_norm_ = sum;
 }
@@ -223,6 +230,13 @@ std::int32_t Learner::reserve_id() {
   return static_cast<std::int32_t>(lane_of_id_.size() - 1);
 }
 
+std::int32_t Learner::reserved_id(std::int32_t y) {
+  reserved_.resize(n_of_class_.size(), -1);
+  std::int32_t& id = reserved_[static_cast<std::size_t>(y)];
+  if (id < 0 || lane_of_id_[static_cast<std::size_t>(id)] >= 0) id = reserve_id();
+  return id;
+}
+
 int Learner::prune(double c) {
   const int n = u_.size();
   std::vector<double> squared(static_cast<std::size_t>(n));
@@ -233,19 +247,23 @@ int Learner::prune(double c) {
     return squared[static_cast<std::size_t>(a)] < squared[static_cast<std::size_t>(b)];
   });
   double removed = 0;
-  std::size_t n_removed = 0;
-  for (; n_removed < lanes.size(); ++n_removed) {
-    const double next = removed + squared[static_cast<std::size_t>(lanes[n_removed])];
-    if (next > c * c) break;
+  bool full = false;
+  std::vector<int> kept;
+  for (int lane : lanes) {
+    int& left = n_of_class_[static_cast<std::size_t>(u_.owner(lane))];
+    const double next = removed + squared[static_cast<std::size_t>(lane)];
+    full = full || next > c * c;
+    // Without a reserve a class must not lose its last hyperplane: it could no longer compete.
+    if (full || (!config_.adaptive && left == 1)) {
+      kept.push_back(lane);
+      continue;
+    }
     removed = next;
+    --left;
+    lane_of_id_[static_cast<std::size_t>(id_of_lane_[static_cast<std::size_t>(lane)])] = -1;
   }
-  if (n_removed == 0) return 0;
-  std::vector<int> kept(lanes.begin() + static_cast<std::ptrdiff_t>(n_removed), lanes.end());
+  if (kept.size() == lanes.size()) return 0;
   std::sort(kept.begin(), kept.end());
-  for (std::size_t k = 0; k < n_removed; ++k) {
-    --n_of_class_[static_cast<std::size_t>(u_.owner(lanes[k]))];
-    lane_of_id_[static_cast<std::size_t>(id_of_lane_[static_cast<std::size_t>(lanes[k])])] = -1;
-  }
   for (std::size_t to = 0; to < kept.size(); ++to) {
     const std::int32_t id = id_of_lane_[static_cast<std::size_t>(kept[to])];
     id_of_lane_[to] = id;
@@ -255,7 +273,7 @@ int Learner::prune(double c) {
   u_.keep(kept);
   if (v_) v_->keep(kept);
   squared_norm_ -= removed;
-  return static_cast<int>(n_removed);
+  return n - static_cast<int>(kept.size());
 }
 
 void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes) {
@@ -267,6 +285,7 @@ void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_clas
     ++counts[static_cast<std::size_t>(owner)];
   }
   n_of_class_ = counts;
+  reserved_.clear();
 }
 
 void Learner::restart() {

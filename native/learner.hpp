@@ -65,6 +65,8 @@ class Learner {
   int add_hyperplane(std::int32_t owner);
   // An id without a hyperplane: zero until an update brings it to life.
   std::int32_t reserve_id();
+  // The id of a class's zero hyperplane in reserve: the same one until it comes to life.
+  std::int32_t reserved_id(std::int32_t y);
   // Class k is now called code[k], out of n_classes.
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
   // All hyperplanes to zero and t to 1; ids stay.
@@ -80,6 +82,7 @@ class Learner {
   std::optional<Hyperplanes> v_;  // sum of C * (what was added to U), when averaging
   std::vector<std::int32_t> id_of_lane_, lane_of_id_;
   std::vector<int> n_of_class_;
+  std::vector<std::int32_t> reserved_;  // by class, -1 or missing: none yet
   std::int64_t t_ = 1;
   double growth_ = 0;        // p
   double scale_ = 1;         // U = scale * u_
@@ -90,10 +93,11 @@ class Learner {
 
  private:
   bool step(const Row& x, const float* scores, std::int32_t y, float weight, std::int32_t* z,
-            Assignment assignment, Scorer& scorer, LearnerCounts& counts);
+            Assignment assignment, LearnerCounts& counts);
   int add_lane(std::int32_t owner, std::int32_t id);
   void add_row(int lane, const Row& x, double c);
   void project(double squared_norm);
+  void fold_scale();
   void next_step();
   void rescale_average();
 };

@@ -27,25 +27,14 @@ constexpr int tiles_at_once(int rows) {
   return tiles < 1 ? 1 : tiles;
 }
 
-// Which features a dense score runs over: all, or those of a list.
-struct AllFeatures {
-  std::int64_t at(std::int64_t k) const { return k; }
-};
-struct ListedFeatures {
-  const std::int32_t* list;
-  std::int64_t at(std::int64_t k) const { return list[k]; }
-};
-
 // R rows x T tiles over the features [begin, end): R*T independent chains hide the latency of fma.
-template <int R, int T, class Features>
-MP_INLINE void score_chunk(const float* const* rows, Features features, std::int64_t begin,
-                           std::int64_t end, const float* const* tiles, int stride,
-                           float* scores) {
+template <int R, int T>
+MP_INLINE void score_chunk(const float* const* rows, std::int64_t begin, std::int64_t end,
+                           const float* const* tiles, int stride, float* scores) {
   F16 acc[R][T];
   for (int r = 0; r < R; ++r)
     for (int q = 0; q < T; ++q) acc[r][q] = load(scores + r * stride + q * kLanes);
-  for (std::int64_t k = begin; k < end; ++k) {
-    const std::int64_t f = features.at(k);
+  for (std::int64_t f = begin; f < end; ++f) {
     F16 u[T];
     for (int q = 0; q < T; ++q) u[q] = load(tiles[q] + f * kLanes);
     for (int r = 0; r < R; ++r) {
@@ -57,24 +46,22 @@ MP_INLINE void score_chunk(const float* const* rows, Features features, std::int
     for (int q = 0; q < T; ++q) store(scores + r * stride + q * kLanes, acc[r][q]);
 }
 
-template <int R, int T, class Features>
-MP_INLINE int score_tiles(const float* const* rows, Features features, std::int64_t begin,
-                          std::int64_t end, const float* const* tiles, int q, int n_tiles,
-                          float* scores) {
-  const int stride = n_tiles * kLanes;
+template <int R, int T>
+MP_INLINE int score_tiles(const float* const* rows, std::int64_t begin, std::int64_t end,
+                          const float* const* tiles, int q, int n_tiles, float* scores) {
   for (; q + T <= n_tiles; q += T)
-    score_chunk<R, T>(rows, features, begin, end, tiles + q, stride, scores + q * kLanes);
+    score_chunk<R, T>(rows, begin, end, tiles + q, n_tiles * kLanes, scores + q * kLanes);
   return q;
 }
 
-template <int R, class Features>
-void score_rows(const float* const* rows, Features features, std::int64_t begin, std::int64_t end,
+template <int R>
+void score_rows(const float* const* rows, std::int64_t begin, std::int64_t end,
                 const float* const* tiles, int n_tiles, float* scores) {
   constexpr int T = tiles_at_once(R);
-  int q = score_tiles<R, T>(rows, features, begin, end, tiles, 0, n_tiles, scores);
-  if constexpr (T > 4) q = score_tiles<R, 4>(rows, features, begin, end, tiles, q, n_tiles, scores);
-  if constexpr (T > 2) q = score_tiles<R, 2>(rows, features, begin, end, tiles, q, n_tiles, scores);
-  if constexpr (T > 1) score_tiles<R, 1>(rows, features, begin, end, tiles, q, n_tiles, scores);
+  int q = score_tiles<R, T>(rows, begin, end, tiles, 0, n_tiles, scores);
+  if constexpr (T > 4) q = score_tiles<R, 4>(rows, begin, end, tiles, q, n_tiles, scores);
+  if constexpr (T > 2) q = score_tiles<R, 2>(rows, begin, end, tiles, q, n_tiles, scores);
+  if constexpr (T > 1) score_tiles<R, 1>(rows, begin, end, tiles, q, n_tiles, scores);
 }
 
 void start_with_intercept(std::int64_t n_features, float bias, const float* const* tiles,
@@ -84,40 +71,31 @@ void start_with_intercept(std::int64_t n_features, float bias, const float* cons
     store(scores + q * kLanes, fma(b, load(tiles[q] + n_features * kLanes), zero));
 }
 
-template <class Features>
-void score_features(const float* const* rows, int n_rows, Features features, std::int64_t n,
-                    const float* const* tiles, int n_tiles, float* scores) {
+void score_dense(const float* const* rows, int n_rows, std::int64_t n_features, float bias,
+                 const float* const* tiles, int n_tiles, float* scores) {
   const int stride = n_tiles * kLanes;
-  for (std::int64_t begin = 0; begin < n; begin += kFeatureChunk) {
-    const std::int64_t end = n - begin < kFeatureChunk ? n : begin + kFeatureChunk;
+  for (int r = 0; r < n_rows; ++r)
+    start_with_intercept(n_features, bias, tiles, n_tiles, scores + r * stride);
+  for (std::int64_t begin = 0; begin < n_features; begin += kFeatureChunk) {
+    const std::int64_t rest_features = n_features - begin;
+    const std::int64_t end = begin + (rest_features < kFeatureChunk ? rest_features : kFeatureChunk);
     constexpr int R = rows_at_once();
     int r = 0;
     for (; r + R <= n_rows; r += R)
-      score_rows<R>(rows + r, features, begin, end, tiles, n_tiles, scores + r * stride);
+      score_rows<R>(rows + r, begin, end, tiles, n_tiles, scores + r * stride);
     const float* const* rest = rows + r;
     float* out = scores + r * stride;
     switch (n_rows - r) {
-      case 7: score_rows<7>(rest, features, begin, end, tiles, n_tiles, out); break;
-      case 6: score_rows<6>(rest, features, begin, end, tiles, n_tiles, out); break;
-      case 5: score_rows<5>(rest, features, begin, end, tiles, n_tiles, out); break;
-      case 4: score_rows<4>(rest, features, begin, end, tiles, n_tiles, out); break;
-      case 3: score_rows<3>(rest, features, begin, end, tiles, n_tiles, out); break;
-      case 2: score_rows<2>(rest, features, begin, end, tiles, n_tiles, out); break;
-      case 1: score_rows<1>(rest, features, begin, end, tiles, n_tiles, out); break;
+      case 7: score_rows<7>(rest, begin, end, tiles, n_tiles, out); break;
+      case 6: score_rows<6>(rest, begin, end, tiles, n_tiles, out); break;
+      case 5: score_rows<5>(rest, begin, end, tiles, n_tiles, out); break;
+      case 4: score_rows<4>(rest, begin, end, tiles, n_tiles, out); break;
+      case 3: score_rows<3>(rest, begin, end, tiles, n_tiles, out); break;
+      case 2: score_rows<2>(rest, begin, end, tiles, n_tiles, out); break;
+      case 1: score_rows<1>(rest, begin, end, tiles, n_tiles, out); break;
       default: break;
     }
   }
-}
-
-void score_dense(const float* const* rows, int n_rows, const std::int32_t* features,
-                 std::int64_t n_listed, std::int64_t n_features, float bias,
-                 const float* const* tiles, int n_tiles, float* scores) {
-  for (int r = 0; r < n_rows; ++r)
-    start_with_intercept(n_features, bias, tiles, n_tiles, scores + r * n_tiles * kLanes);
-  if (features)
-    score_features(rows, n_rows, ListedFeatures{features}, n_listed, tiles, n_tiles, scores);
-  else
-    score_features(rows, n_rows, AllFeatures{}, n_features, tiles, n_tiles, scores);
 }
 
 // The k-th non-zeros of R rows at a time, for k in [begin, end): independent chains again. Rows near
@@ -142,8 +120,8 @@ MP_INLINE void score_step(const multiplane::NonZeros<Index>* rows, std::int64_t 
 
 // Rows sorted by their number of non-zeros: all go until the shortest ends, then the others.
 template <int T, class Index>
-void score_group(const multiplane::NonZeros<Index>* rows, int n_rows, const float* const* tiles,
-                 float* const* scores, int first) {
+MP_INLINE void score_group(const multiplane::NonZeros<Index>* rows, int n_rows,
+                           const float* const* tiles, float* const* scores, int first) {
   std::int64_t k = 0;
   switch (n_rows) {
     case 4:
@@ -185,8 +163,16 @@ void score_sparse(const multiplane::NonZeros<Index>* rows, int n_rows, std::int6
   }
   int q = 0;
   if (n_rows == 1) {
-    for (; q + 4 <= n_tiles; q += 4) score_group<4>(sorted, 1, tiles + q, target, q * kLanes);
-    for (; q + 2 <= n_tiles; q += 2) score_group<2>(sorted, 1, tiles + q, target, q * kLanes);
+    // A single row has only its tiles to hide latency with: as many as there are registers.
+    constexpr int T = tiles_at_once(1) < 6 ? tiles_at_once(1) : 6;
+    for (; q + T <= n_tiles; q += T) score_group<T>(sorted, 1, tiles + q, target, q * kLanes);
+    switch (n_tiles - q) {
+      case 5: score_group<5>(sorted, 1, tiles + q, target, q * kLanes); return;
+      case 4: score_group<4>(sorted, 1, tiles + q, target, q * kLanes); return;
+      case 3: score_group<3>(sorted, 1, tiles + q, target, q * kLanes); return;
+      case 2: score_group<2>(sorted, 1, tiles + q, target, q * kLanes); return;
+      default: break;
+    }
   } else if constexpr (kRegistersPerTile == 1) {
     for (; q + 2 <= n_tiles; q += 2) score_group<2>(sorted, n_rows, tiles + q, target, q * kLanes);
   }
@@ -216,23 +202,6 @@ std::int64_t non_zeros(const float* row, std::int64_t n, float* values, std::int
   return k;
 }
 
-std::int64_t used_features(const float* const* rows, int n_rows, std::int64_t n,
-                           std::int32_t* features) {
-  std::int64_t k = 0, f = 0;
-  for (; f + kLanes <= n; f += kLanes) {
-    M16 used = not_zero(load(rows[0] + f));
-    for (int r = 1; r < n_rows; ++r) used = either(used, not_zero(load(rows[r] + f)));
-    k += compress_lanes(used, static_cast<std::int32_t>(f), features + k);
-  }
-  for (; f < n; ++f) {
-    bool used = false;
-    for (int r = 0; r < n_rows; ++r) used |= rows[r][f] != 0.0f;
-    features[k] = static_cast<std::int32_t>(f);
-    k += used;
-  }
-  return k;
-}
-
 multiplane::Best best(const float* scores, const std::int32_t* owner, int n_tiles,
                       std::int32_t y) {
   const F16 low = splat(kMinusInfinity);
@@ -245,6 +214,24 @@ multiplane::Best best(const float* scores, const std::int32_t* owner, int n_tile
     rival = max(rival, select(and_not(not_negative(o), mine), s, low));
   }
   return {max_lane(right), max_lane(rival)};
+}
+
+int winner(const float* scores, const std::int32_t* owner, int n_tiles) {
+  const F16 low = splat(kMinusInfinity);
+  F16 highest = low;
+  for (int q = 0; q < n_tiles; ++q)
+    highest = max(highest, select(not_negative(owner + q * kLanes), load(scores + q * kLanes), low));
+  const F16 wanted = splat(max_lane(highest));
+  int lane = -1;
+  for (int q = 0; q < n_tiles; ++q) {
+    const std::int32_t* o = owner + q * kLanes;
+    std::uint32_t hits = bits(both(not_negative(o), equal(load(scores + q * kLanes), wanted)));
+    for (; hits; hits &= hits - 1) {
+      const int candidate = q * kLanes + __builtin_ctz(hits);
+      if (lane < 0 || owner[candidate] < owner[lane]) lane = candidate;
+    }
+  }
+  return lane;
 }
 
 int find(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y, bool right,
@@ -292,9 +279,9 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     score_sparse<std::int32_t>,
     score_sparse<std::int64_t>,
     non_zeros,
-    used_features,
     all_within,
     best,
+    winner,
     find,
     add_dense,
     add_sparse<std::int32_t>,

@@ -32,10 +32,7 @@ struct Loops {
   int block;      // dense rows for which score_dense is fastest, at most kMaxBlock
 
   // scores[r * n_tiles * 16 + lane] = bias * tile[n_features][lane] + sum_f rows[r][f] * tile[f][lane]
-  // over the given features (ascending), or over all where `features` is null. Leaving out features
-  // that are zero in all rows does not change a bit.
-  void (*score_dense)(const float* const* rows, int n_rows, const std::int32_t* features,
-                      std::int64_t n_listed, std::int64_t n_features, float bias,
+  void (*score_dense)(const float* const* rows, int n_rows, std::int64_t n_features, float bias,
                       const float* const* tiles, int n_tiles, float* scores);
   // The same bits for rows given by their non-zeros, in the order in which they are stored.
   void (*score_sparse32)(const NonZeros<std::int32_t>* rows, int n_rows, std::int64_t n_features,
@@ -44,14 +41,13 @@ struct Loops {
                          float bias, const float* const* tiles, int n_tiles, float* scores);
   // Non-zeros of a dense row; returns how many. Up to kTile entries beyond them are overwritten.
   std::int64_t (*non_zeros)(const float* row, std::int64_t n, float* values, std::int32_t* indices);
-  // Features that are not zero in all rows; likewise.
-  std::int64_t (*used_features)(const float* const* rows, int n_rows, std::int64_t n,
-                                std::int32_t* features);
   // No NaN and nothing beyond `largest` in size.
   bool (*all_within)(const float* values, std::int64_t n, float largest);
 
   // Greatest score of class y and of all others. owner[lane] < 0 marks an empty lane.
   Best (*best)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y);
+  // The lane with the greatest score; of several that of the lowest class, and of these the first.
+  int (*winner)(const float* scores, const std::int32_t* owner, int n_tiles);
   // First lane with that score, of class y (right) or of another class.
   int (*find)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y,
               bool right, float score);

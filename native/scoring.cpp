@@ -1,6 +1,7 @@
 #include "scoring.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <thread>
@@ -11,8 +12,8 @@ namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// Calls use(i, scores of row i) for the rows [begin, end). Rows go in blocks, so that a tile, once in
-// the cache, serves many of them.
+// Calls use(i, scores of row i) for the rows [begin, end). Full rows go in blocks, so that a tile,
+// once in the cache, serves many of them.
 template <class Use>
 void score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std::int64_t end,
                  Use use) {
@@ -20,13 +21,27 @@ void score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std
   std::vector<float> scores(stride * kPredictBlock);
   Scorer scorer(h.n_features());
   Row block[kPredictBlock];
-  const std::int64_t most = rows.kind == Rows::Kind::dense ? kPredictBlock : kSparseBlock;
-  for (std::int64_t i = begin; i < end; i += most) {
-    const int n = static_cast<int>(std::min(most, end - i));
-    for (int r = 0; r < n; ++r) block[r] = rows.row(i + r);
-    scorer.score(h, block, n, scores.data());
-    for (int r = 0; r < n; ++r) use(i + r, scores.data() + static_cast<std::size_t>(r) * stride);
+  std::int64_t number[kPredictBlock];
+  int n = 0;
+  const auto flush = [&] {
+    if (n) scorer.score(h, block, n, scores.data());
+    for (int r = 0; r < n; ++r)
+      use(number[r], scores.data() + static_cast<std::size_t>(r) * stride);
+    n = 0;
+  };
+  const bool dense = rows.kind == Rows::Kind::dense;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Row row = scorer.shortened(rows.row(i));
+    if (dense && row.kind != Row::Kind::dense) {
+      scorer.score(h, &row, 1, scores.data());
+      use(i, scores.data());
+      continue;
+    }
+    block[n] = row;
+    number[n++] = i;
+    if (n == (dense ? kPredictBlock : kSparseBlock)) flush();
   }
+  flush();
 }
 
 // Splits the rows into one range a thread. What a row gets does not depend on the split.
@@ -54,9 +69,7 @@ void score_all(const Hyperplanes& h, const Rows& rows, int n_threads, Use use) {
 
 void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t* winner) {
   score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
-    constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
-    const Best best = loops().best(scores, h.owner(), h.n_tiles(), kNobody);
-    winner[i] = loops().find(scores, h.owner(), h.n_tiles(), kNobody, false, best.rival);
+    winner[i] = loops().winner(scores, h.owner(), h.n_tiles());
   });
 }
 
@@ -70,8 +83,8 @@ void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t
   });
 }
 
-void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, float factor,
-              int n_threads, float* out) {
+void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
+              float* out) {
   std::vector<char> owns(static_cast<std::size_t>(n_classes), 0);
   for (int lane = 0; lane < h.size(); ++lane) owns[static_cast<std::size_t>(h.owner(lane))] = 1;
   const bool some_without = std::find(owns.begin(), owns.end(), 0) != owns.end();
@@ -90,10 +103,10 @@ void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, fl
         least = first ? row[k] : std::min(least, row[k]);
         first = false;
       }
+      if (!first) least = std::nextafter(least, kMinusInfinity);
       for (std::int32_t k = 0; k < n_classes; ++k)
         if (!owns[static_cast<std::size_t>(k)]) row[k] = least;
     }
-    for (std::int32_t k = 0; k < n_classes; ++k) row[k] *= factor;
   });
 }
 

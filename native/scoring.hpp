@@ -7,7 +7,8 @@
 
 namespace multiplane {
 
-// winner[i] = the lane with the greatest score (the first among equals), -1 if there is none.
+// winner[i] = the lane with the greatest score, -1 if there is none. Among equals the lowest class
+// wins, as with the argmax of decision().
 void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t* winner);
 
 // Of the lanes that y[i] owns: the first with the greatest score, -1 if there is none or, where
@@ -15,9 +16,9 @@ void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t
 void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,
                       int n_threads, std::int32_t* winner);
 
-// out[i, k] = factor * (greatest score among the lanes of class k). A class without hyperplanes
-// gets the row's least value: it never wins.
-void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, float factor,
-              int n_threads, float* out);
+// out[i, k] = greatest score among the lanes of class k. A class without hyperplanes
+// gets a little less than the row's least value: it never wins.
+void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
+              float* out);
 
 }  // namespace multiplane

@@ -53,7 +53,6 @@ MP_INLINE M16 not_negative(const std::int32_t* p) {
 }
 MP_INLINE M16 and_not(M16 a, M16 b) { return {static_cast<__mmask16>(a.v & ~b.v)}; }
 MP_INLINE M16 both(M16 a, M16 b) { return {static_cast<__mmask16>(a.v & b.v)}; }
-MP_INLINE M16 either(M16 a, M16 b) { return {static_cast<__mmask16>(a.v | b.v)}; }
 MP_INLINE F16 select(M16 m, F16 a, F16 b) { return {_mm512_mask_blend_ps(m.v, b.v, a.v)}; }
 MP_INLINE std::uint32_t bits(M16 m) { return m.v; }
 MP_INLINE float max_lane(F16 a) { return _mm512_reduce_max_ps(a.v); }
@@ -118,7 +117,6 @@ MP_INLINE M16 and_not(M16 a, M16 b) {
   return {_mm256_andnot_ps(b.lo, a.lo), _mm256_andnot_ps(b.hi, a.hi)};
 }
 MP_INLINE M16 both(M16 a, M16 b) { return {_mm256_and_ps(a.lo, b.lo), _mm256_and_ps(a.hi, b.hi)}; }
-MP_INLINE M16 either(M16 a, M16 b) { return {_mm256_or_ps(a.lo, b.lo), _mm256_or_ps(a.hi, b.hi)}; }
 MP_INLINE F16 select(M16 m, F16 a, F16 b) {
   return {_mm256_blendv_ps(b.lo, a.lo, m.lo), _mm256_blendv_ps(b.hi, a.hi, m.hi)};
 }
@@ -240,10 +238,6 @@ MP_INLINE M16 and_not(M16 a, M16 b) {
 }
 MP_INLINE M16 both(M16 a, M16 b) {
   MP_EACH(i) a.v[i] &= b.v[i];
-  return a;
-}
-MP_INLINE M16 either(M16 a, M16 b) {
-  MP_EACH(i) a.v[i] |= b.v[i];
   return a;
 }
 MP_INLINE F16 select(M16 m, F16 a, F16 b) {

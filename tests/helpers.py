@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 
 from multiplane import AMMClassifier, GAMMClassifier, MMClassifier, PegasosClassifier, _native
@@ -25,13 +24,6 @@ VARIANTS = {
 }
 # partial_fit is always online: these are the different learners behind it.
 STREAMS = {name: VARIANTS[name] for name in ("pegasos", "pegasos-ball", "mm", "amm", "gamm")}
-
-# One bug, seen by several tests.
-BALL_BUG = pytest.mark.xfail(
-    strict=True,
-    reason="Learner::project folds a small scale into U by C /= scale; C grows without bound and "
-    "the average, C U - V, loses all its digits. V -= C u, C = 0 at the fold would keep them",
-)
 
 
 def problem(n=300, d=7, n_classes=3, seed=0, zeros=0.3):

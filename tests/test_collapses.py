@@ -27,11 +27,6 @@ def test_mm_with_one_hyperplane_is_pegasos(average):
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="MM stops after its first pass when no assignment changes, although one pass of SGD "
-    "has not solved the convex problem: with one hyperplane a class max_iter has no effect",
-)
 def test_mm_with_one_hyperplane_is_pegasos_for_several_passes():
     X, y = problem()
     options = dict(shuffle=False, max_iter=4, **SETTINGS)

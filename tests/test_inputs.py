@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers import BALL_BUG, CLASSIFIERS, STREAMS, VARIANTS, csr, problem, run_python, state
+from helpers import CLASSIFIERS, STREAMS, VARIANTS, csr, problem, run_python, state
 
 from multiplane import AMMClassifier, GAMMClassifier, PegasosClassifier
 from multiplane.data import Matrix
@@ -83,6 +83,47 @@ def test_labels(make, names):
     assert stream.classes_.tolist() == names.tolist()
 
 
+WORDS = pytest.mark.xfail(
+    strict=True,
+    reason="_labels._alike tells words in an array of objects (pandas) from words in an array of "
+    "strings, though scikit-learn and NumPy compare them",
+)
+
+
+@WORDS
+@pytest.mark.parametrize("other", [object, "U10"])
+def test_words_are_words(other):
+    """Announced in a list, streamed from a data frame, validated from an array."""
+    X, y = problem()
+    words, others = np.array(["a", "b", "c"])[y], np.array(["a", "b", "c"], dtype=object)[y]
+    expected = AMMClassifier(random_state=0).partial_fit(X, words, classes=["a", "b", "c"])
+    for given in (others, others.astype(other)):
+        clf = AMMClassifier(random_state=0).partial_fit(X, given, classes=["a", "b", "c"])
+        assert clf.coef_.tobytes() == expected.coef_.tobytes()
+        clf = AMMClassifier(random_state=0).fit(X, words, X_val=X, y_val=given)
+        assert clf.history_[-1]["validation_score"] == clf.score(X, words)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, np.uint16, np.int32, np.uint64])
+@pytest.mark.parametrize("where", ["lowest", "highest", "both ends"])
+def test_integer_labels_at_the_ends_of_their_type(dtype, where, request):
+    info = np.iinfo(dtype)
+    low, high = int(info.min), int(info.max)
+    names = {"lowest": [low, low + 1], "highest": [high - 1, high], "both ends": [low, high]}[where]
+    if (dtype is np.int8 and where == "both ends") or (dtype is np.uint64 and where == "highest"):
+        request.applymarker(
+            pytest.mark.xfail(
+                strict=True, reason="_labels.encode subtracts, and adds, in too narrow a type"
+            )
+        )
+    X, y = problem(n=400, n_classes=2)
+    labels = np.array(names, dtype=dtype)[y]
+    clf = AMMClassifier(random_state=0).fit(X, labels)
+    assert clf.classes_.tolist() == names
+    assert clf.classes_.dtype == dtype
+    assert clf.coef_.tobytes() == AMMClassifier(random_state=0).fit(X, y).coef_.tobytes()
+
+
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_ten_thousand_classes():
     """Label 100 i + j has the features i and 100 + j: four rows of each."""
@@ -158,10 +199,6 @@ def test_allow_new_classes_from_the_first_call():
     assert clf.score(X, y) > 0.5
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="np.union1d turns known integers into strings instead of refusing the mixture",
-)
 def test_new_classes_of_another_type_are_refused():
     X, y = problem()
     clf = AMMClassifier().partial_fit(X, y, classes=[0, 1, 2])
@@ -173,9 +210,7 @@ def test_new_classes_of_another_type_are_refused():
 
 
 @pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
-def test_rows_of_zeros(make, request):
-    if make is VARIANTS["pegasos-ball"]:
-        request.applymarker(BALL_BUG)
+def test_rows_of_zeros(make):
     X, y = problem()
     X[::3] = 0
     for rows in (X, csr(X)):

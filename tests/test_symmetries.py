@@ -124,11 +124,6 @@ def test_weight_zero_in_fit(name, shuffle):
     assert state(a) == state(b)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Alternating.prepare compares the assignments of all rows, also of those with weight "
-    "zero and of those held out for validation, so rows that take no part decide the stop",
-)
 def test_weight_zero_has_no_say_in_the_end_of_batch_training():
     X, y = problem(n=60, seed=1)
     weight = np.random.RandomState(1).choice([0.0, 1.0, 2.0], size=60)

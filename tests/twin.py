@@ -20,7 +20,8 @@ def uniform(seed, t):
 class Twin:
     def __init__(self, *, n_features, growth, **config):
         self.__dict__.update(config)  # bias, n_classes, lam, adaptive, ball_projection, ...
-        self.growth, self.t, self.n_ids, self.owner, self.ids = growth, 1, 0, [], []
+        self.growth, self.t, self.n_ids = growth, 1, 0
+        self.owner, self.ids, self.reserved = [], [], {}
         self.U = np.zeros((0, n_features + 1))  # the last column belongs to the constant `bias`
         self.A = np.zeros((0, n_features + 1))  # Σ t³ U⁽ᵗ⁺¹⁾, for the average
         self.A_weight = self.loss = 0.0
@@ -38,6 +39,12 @@ class Twin:
     def reserve_id(self):
         self.n_ids += 1
         return self.n_ids - 1
+
+    def reserved_id(self, y):
+        """The id of a class's zero hyperplane in reserve, until that comes to life."""
+        if y not in self.reserved or self.reserved[y] in self.ids:
+            self.reserved[y] = self.reserve_id()
+        return self.reserved[y]
 
     def learn(self, X, y, weight=None, z=None, obey=False):
         """All rows in their order; z, where given, is written or (`obey`) obeyed."""
@@ -89,14 +96,24 @@ class Twin:
         return right
 
     def prune(self, c):
-        """Remove the smallest hyperplanes while the norm of all that is removed is at most c."""
-        squares = (self.U**2).sum(axis=1)
-        order = np.argsort(squares, kind="stable")
-        gone = order[: np.searchsorted(np.cumsum(squares[order]), c * c, side="right")]
-        kept = np.setdiff1d(np.arange(len(self.owner)), gone)
+        """Remove the smallest while the norm of all that is removed is at most c; without a
+        reserve (MM) a class keeps its last hyperplane."""
+        squares, removed, gone = (self.U**2).sum(axis=1), 0.0, []
+        for lane in np.argsort(squares, kind="stable"):
+            removed += squares[lane]
+            if removed > c * c:
+                break
+            if self.adaptive or sum(self.owner[k] == self.owner[lane] for k in self.but(gone)) > 1:
+                gone.append(lane)
+            else:
+                removed -= squares[lane]
+        kept = self.but(gone)
         self.U, self.A = self.U[kept], self.A[kept]
         self.owner, self.ids = [self.owner[k] for k in kept], [self.ids[k] for k in kept]
         return len(gone)
+
+    def but(self, gone):
+        return np.array([k for k in range(len(self.owner)) if k not in gone], dtype=int)
 
     def W(self):  # noqa: N802 - a matrix
         """W⁽ᵗ⁾, or its average with weights t⁴."""

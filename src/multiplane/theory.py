@@ -561,10 +561,11 @@ def risk_bound_amm(
     *,
     base: float = math.e,
 ) -> float:
-    """Error on unseen data, for a model without loss on its training data: with probability 1 − δ
+    """Upper bound on the error on unseen data of a model without loss on its training data.
 
-    at most 130/N (‖W‖² B log(4eN) log(4N) + log(2(2N)ᴷ/δ)), where B = Σ b + 1 + b_max² − b_max −
-    b_min and K = ½ Σ_i b_i Σ_{j≠i} b_j. Needs ‖x‖ ≤ 1. Above 1, and so empty, unless N is huge.
+    With probability 1 − δ it is 130/N (‖W‖² B log(4eN) log(4N) + log(2(2N)ᴷ/δ)) at most, where
+    B = Σ b + 1 + b_max² − b_max − b_min and K = ½ Σ_i b_i Σ_{j≠i} b_j. Needs ‖x‖ ≤ 1, the constant
+    feature included. Above 1, and so empty, unless N is huge.
 
     Parameters
     ----------
@@ -611,9 +612,10 @@ def risk_bound_gamm(
     counts: ArrayLike,
     delta: float = 0.05,
 ) -> float:
-    """Error on unseen data, for any model: with probability 1 − δ at most
+    """Upper bound on the error on unseen data of any model.
 
-    R_N + (4 + 4K‖W‖)/√N + (‖W‖ + 1) √(ln(1/δ)/(2N)), K = Σ_i b_i Σ_{j≠i} b_j. Needs ‖x‖ ≤ 1.
+    With probability 1 − δ it is R_N + (4 + 4K‖W‖)/√N + (‖W‖ + 1) √(ln(1/δ)/(2N)) at most, where
+    K = Σ_i b_i Σ_{j≠i} b_j. Needs ‖x‖ ≤ 1, the constant feature included.
 
     Parameters
     ----------

@@ -57,6 +57,10 @@ class Matrix:
         for first in range(0, self.shape[0], size):
             yield first, self._convert(slice(first, first + size))
 
+    def largest(self) -> float:
+        """Greatest absolute value."""
+        return max((rows.largest() for _, rows in self.chunks()), default=0.0)
+
     @property
     def chunk_size(self) -> int:
         return max(1, _CHUNK_BYTES // (4 * max(1, self.shape[1])))
@@ -74,13 +78,30 @@ class Matrix:
         return _native.dense_rows(_readable(rows))
 
 
+def check_sparse(X: Any) -> None:
+    """Refuse index arrays that point outside of a matrix before SciPy converts it: it would
+    follow them. CSR matrices are not converted and are checked by `Matrix`."""
+    if not sp.issparse(X) or X.format == "csr":
+        return
+    if hasattr(X, "check_format"):
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"corrupt {X.format.upper()} matrix: {error}") from None
+    elif X.format == "coo":
+        for index, size in zip(X.coords, X.shape, strict=True):
+            if len(index) and (index.min() < 0 or index.max() >= size):
+                raise ValueError(f"corrupt COO matrix: an index is not within 0 … {size - 1}")
+
+
 def _readable(a: NDArray[Any]) -> NDArray[Any]:
     # A view of a read-only memory map is fine to read, but must be aligned and in native order.
     return np.require(a, requirements=["C", "A"])
 
 
 def _csr(X: Any) -> _native.Rows:
-    values = _readable(X.data.astype(np.float32, copy=False))
+    with np.errstate(over="ignore"):  # as above
+        values = _readable(X.data.astype(np.float32, copy=False))
     indices, indptr = X.indices, X.indptr
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
@@ -89,7 +110,15 @@ def _csr(X: Any) -> _native.Rows:
             f"corrupt CSR matrix: {X.shape[0]} rows need an indptr of {X.shape[0] + 1} "
             f"entries, got {len(indptr)}"
         )
-    return _native.csr_rows(values, _readable(indices), _readable(indptr), X.shape[1])
+    rows = _native.csr_rows(values, _readable(indices), _readable(indptr), X.shape[1])
+    if rows.canonical:
+        return rows
+    # Entries out of order or in parts: a tidy copy, so that they score like the dense row.
+    tidy = X.copy()
+    tidy.has_canonical_format = False  # the flag may be out of date
+    tidy.has_sorted_indices = False
+    tidy.sum_duplicates()
+    return _csr(tidy)
 
 
 @dataclass(frozen=True)
@@ -135,7 +164,7 @@ class Examples:
     def assign(self, learner: _native.Learner, n_threads: int) -> NDArray[np.int32]:
         """Ids of the best hyperplane of its own class, for every row.
 
-        Rows of a class for which its reserved zero hyperplane is the best share one new id.
+        Rows of a class for which its reserved zero hyperplane is the best share the id of that.
         """
         z = np.concatenate(
             [
@@ -145,5 +174,6 @@ class Examples:
         )
         without = z < 0
         codes, position = np.unique(self.y[without], return_inverse=True)
-        z[without] = np.array([learner.reserve_id() for _ in codes], dtype=np.int32)[position]
+        reserved = [learner.reserved_id(int(code)) for code in codes]
+        z[without] = np.array(reserved, dtype=np.int32)[position]
         return z

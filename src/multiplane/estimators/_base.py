@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -26,50 +26,24 @@ from sklearn.utils.validation import (
 )
 
 from multiplane import _native
-from multiplane.data import Examples, Matrix
+from multiplane.data import Examples, Matrix, check_sparse
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
+from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
+from multiplane.estimators._training import Monitor, Recorder, Training, Validation
 from multiplane.models import HyperplaneModel
-from multiplane.progress import Event, Printer, Tally
+from multiplane.progress import Tally
 from multiplane.solvers import Alternating, Assignment, Online, Result, Settings, fit, one_pass
 
 # Dense input of other types than these becomes float32.
 _DTYPES = (np.float32, np.float64)
 
 
-class Training:
-    """A learner with what has been counted, and the model it stands for.
-
-    The model is made when it is first asked for after a change: a stream of `partial_fit` calls
-    does not pay for models that nobody looks at.
-    """
-
-    def __init__(self, learner: _native.Learner, tally: Tally | None = None) -> None:
-        self.learner = learner
-        self.tally = tally or Tally()
-        self._model: HyperplaneModel | None = None
-
-    def model(self) -> HyperplaneModel:
-        model = self._model
-        if model is None:
-            n_classes = len(self.learner.class_counts)
-            model = self._model = HyperplaneModel(self.learner.snapshot(), n_classes)
-        return model
-
-    def forget_model(self) -> None:
-        self._model = None
-
-    def frozen(self) -> Training:
-        """A copy for prediction alone: it keeps the model of now while the training goes on."""
-        copy = Training(self.learner, self.tally)
-        copy._model = self.model()
-        return copy
-
-
 class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base class. A subclass names its parameters and, in `_make_learner`, its algorithm."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        # Below that, W = U / (λt) could leave float32.
+        "alpha": [Interval(Real, 1e-30, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "prune_every": [Interval(Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(Real, 0, None, closed="left"), None],
@@ -78,7 +52,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
-        "class_weight": [dict, str, None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -139,26 +113,29 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             again = self.warm_start and hasattr(self, "_training")
             random = check_random_state(self.random_state)
             X, y = self._check_examples(X, y, reset=not again)
-            classes, codes = self._known(y) if again else _encode(y)
+            classes, codes = self._known(y) if again else encode(y)
             if len(classes) < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs examples of at least two classes; the data "
                     f"contains only one class: {classes[0]!r}"
                 )
-            weight = self._weights(sample_weight, X, y, classes)
-            validation = self._validation(X_val, y_val, classes)
-            rows = None
-            if self.early_stopping and validation is None:
+            self._check_classes(classes)
+            held_out = self.early_stopping and X_val is None and y_val is None
+            weighted = sample_weight is not None or self.class_weight is not None
+            # A new learner can be thrown away if a row turns out bad; one that goes on cannot,
+            # and rows that take no part would never be looked at.
+            matrix = Matrix(X, check_later=not (again or held_out or weighted))
+            weight = self._weights(sample_weight, matrix, X, y, classes)
+            validation, rows = self._validation(X_val, y_val, classes), None
+            if held_out:
                 rows, validation = self._hold_out(X, codes, random)
-            # A new learner can be thrown away if a row turns out bad; one that goes on cannot.
-            check_later = not again and weight is None and rows is None
-            examples = Examples(Matrix(X, check_later), codes, weight, rows)
+            examples = Examples(matrix, codes, weight, rows)
             if not again:
                 self.classes_ = classes
                 self._start(X.shape[1], len(classes), random)
             training = self._training
             assignment = self._assignment(training.learner, examples, random)
-            monitor = _Monitor(self, X, y, validation)
+            monitor = Monitor(self, X, y, validation, sample_weight)
             result = fit(
                 training.learner,
                 examples,
@@ -210,48 +187,45 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             )
         with self._unchanged_on_error():
             X, y = self._check_examples(X, y, reset=first)
-            known = np.unique(column_or_1d(classes)) if classes is not None else None
-            if first:
-                old = known if known is not None else np.unique(y)
-            else:
+            announced = np.unique(column_or_1d(classes)) if classes is not None else None
+            if not first:
                 self._check_same_learner()
-                old = self.classes_
-                if known is not None and not np.array_equal(known, old):
-                    raise ValueError(
-                        f"classes={known} is not the same as on the first call to partial_fit: "
-                        f"{old}"
-                    )
-            all_classes = np.union1d(old, y) if allow_new_classes else old
-            codes = _codes(y, all_classes, "pass allow_new_classes=True to accept new ones")
-            if first and not allow_new_classes and len(all_classes) < 2:
-                raise ValueError(f"at least two classes are needed, got {all_classes}")
-            weight = self._weights(sample_weight, X, y, all_classes)
-            examples = Examples(Matrix(X), codes, weight)
+            known = self._known_so_far(y, announced, first)
+            if allow_new_classes:
+                check_alike(y, known)
+            parts = list(stretches(y, known)) if allow_new_classes else [(slice(None), known)]
+            codes = codes_of(y, parts[-1][1], "pass allow_new_classes=True to accept new ones")
+            self._check_classes(parts[-1][1])
+            matrix = Matrix(X)
+            weight = self._weights(sample_weight, matrix, X, y, None)
+            examples = Examples(matrix, codes, weight)
 
         # Everything has been checked: only now the state changes.
-        self.classes_ = all_classes
         if first:
-            self._start(X.shape[1], len(all_classes), check_random_state(self.random_state))
+            self.classes_ = parts[0][1]
+            self._start(X.shape[1], len(self.classes_), check_random_state(self.random_state))
             self.n_iter_ = 0
             self.history_: list[dict[str, Any]] = []
             self.stop_reason_ = "partial_fit"
-        elif len(all_classes) > len(old):
-            code = np.searchsorted(all_classes, old).tolist()
-            self._training.learner.relabel(code, len(all_classes))
-            self._add_missing_hyperplanes(self._training.learner)
         training = self._training
         training.forget_model()
         before = Tally(**vars(training.tally))
-        recorder = _Recorder(self.history_)
-        one_pass(
-            training.learner,
-            examples,
-            examples.rows(),
-            Online(),
-            self._settings(),
-            recorder,
-            training.tally,
-        )
+        recorder = Recorder(self.history_)
+        for rows, classes_then in parts:
+            # The learner knows a label from its first row on, however the stream is cut.
+            self._extend_classes(classes_then)
+            codes[rows] = find(y[rows], classes_then)
+            order = examples.rows()
+            order = order[slice(*np.searchsorted(order, rows.indices(len(y))[:2]))]
+            one_pass(
+                training.learner,
+                examples,
+                order,
+                Online(),
+                self._settings(),
+                recorder,
+                training.tally,
+            )
         event = training.tally.since(before, "partial_fit", self.n_iter_, training.learner)
         recorder.pass_ended(event)
         self.t_ = training.learner.t
@@ -322,11 +296,14 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         try:
             yield
         except BaseException:
+            # Callbacks that have begun are still to be told of the end.
+            after = {k: v for k, v in self.__dict__.items() if k.startswith(("_callback", "_skl"))}
             self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__.update(before | after)
             raise
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
+        check_sparse(X)
         X, y = validate_data(
             self,
             X,
@@ -341,8 +318,36 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             check_classification_targets(y)
         return X, y
 
+    def _check_classes(self, classes: NDArray[Any]) -> None:
+        """For parameters that speak of classes."""
+
     def _add_missing_hyperplanes(self, learner: _native.Learner) -> None:
         """For algorithms whose classes must own hyperplanes from the start."""
+
+    def _known_so_far(
+        self, y: NDArray[Any], announced: NDArray[Any] | None, first: bool
+    ) -> NDArray[Any]:
+        """The classes that the learner knows before the first row of a `partial_fit`."""
+        if not first:
+            if announced is not None and not np.array_equal(announced, self.classes_):
+                raise ValueError(
+                    f"classes={announced} is not the same as on the first call to partial_fit: "
+                    f"{self.classes_}"
+                )
+            return self.classes_
+        if announced is None:
+            return y[:1]
+        if len(announced) < 2:
+            raise ValueError(f"at least two classes are needed, got {announced}")
+        return announced
+
+    def _extend_classes(self, classes: NDArray[Any]) -> None:
+        if len(classes) == len(self.classes_):
+            return
+        code = np.searchsorted(classes, self.classes_).tolist()
+        self.classes_ = classes
+        self._training.learner.relabel(code, len(classes))
+        self._add_missing_hyperplanes(self._training.learner)
 
     def _assignment(
         self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
@@ -394,36 +399,53 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             )
 
     def _weights(
-        self, sample_weight: ArrayLike | None, X: Any, y: NDArray[Any], classes: NDArray[Any]
+        self,
+        sample_weight: ArrayLike | None,
+        matrix: Matrix,
+        X: Any,
+        y: NDArray[Any],
+        classes: NDArray[Any] | None,
     ) -> NDArray[np.float32] | None:
+        """sample_weight × class_weight; `classes` where all of them are known."""
         if sample_weight is None and self.class_weight is None:
             return None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
-            present = np.unique(y)
-            by_class = compute_class_weight(self.class_weight, classes=present, y=y)
-            weight = weight * by_class[np.searchsorted(present, y)]
-        if not np.any(weight > 0):
+            weight = weight * self._class_weights(y, classes)
+        narrow = np.ascontiguousarray(weight, dtype=np.float32)
+        if not np.any(narrow > 0):
             raise ValueError("at least one sample weight must be above zero, got zeros only")
-        if weight.max() > _native.LARGEST:
-            raise ValueError(f"sample weights must be below 1e15, got {weight.max():g}")
-        return np.ascontiguousarray(weight, dtype=np.float32)
+        if narrow.max() > 1 and float(narrow.max()) * matrix.largest() ** 2 > _native.LARGEST**2:
+            raise ValueError(
+                f"sample weights up to {weight.max():g} times squares of features up to "
+                f"{matrix.largest():g} leave float32; scale the weights or the features"
+            )
+        return narrow
 
-    def _validation(
-        self, X: Any, y: Any, classes: NDArray[Any]
-    ) -> tuple[Matrix, NDArray[np.int32]] | None:
+    def _class_weights(self, y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[np.float64]:
+        present, position = np.unique(y, return_inverse=True)
+        if not isinstance(self.class_weight, dict):
+            each = compute_class_weight(self.class_weight, classes=present, y=y)
+            return np.asarray(each, dtype=np.float64)[position]
+        if classes is not None and (unknown := set(self.class_weight) - set(classes.tolist())):
+            raise ValueError(f"class_weight has classes that are not in y: {sorted(unknown)}")
+        weights = [float(self.class_weight.get(label, 1.0)) for label in present.tolist()]
+        if not all(0 <= w < np.inf for w in weights):
+            raise ValueError(f"class weights must not be negative or infinite, got {weights}")
+        return np.array(weights)[position]
+
+    def _validation(self, X: Any, y: Any, classes: NDArray[Any]) -> Validation | None:
         if (X is None) != (y is None):
             raise ValueError("X_val and y_val are needed together, got only one of them")
         if X is None:
             return None
         X, y = self._check_examples(X, y, reset=False)
         # A label that training never saw is simply one that no prediction can meet.
-        position = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-        return Matrix(X), np.where(classes[position] == y, position, -1).astype(np.int32)
+        return Matrix(X), find(y, classes)
 
     def _hold_out(
         self, X: Any, codes: NDArray[Any], random: np.random.RandomState
-    ) -> tuple[NDArray[np.int64], tuple[Matrix, NDArray[np.int32]]]:
+    ) -> tuple[NDArray[np.int64], Validation]:
         train, held = train_test_split(
             np.arange(len(codes)),
             test_size=self.validation_fraction,
@@ -431,15 +453,16 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             random_state=random,
         )
         held = np.sort(held)
-        return np.sort(train), (Matrix(X[held]), codes[held].astype(np.int32))
+        return np.sort(train), (Matrix(X[held]), codes[held])
 
     def _known(self, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         self._check_same_learner()
         advice = "set warm_start=False to start anew"
-        return self.classes_, _codes(y, self.classes_, advice)
+        return self.classes_, codes_of(y, self.classes_, advice)
 
     def _check_rows(self, X: Any) -> Matrix:
         check_is_fitted(self)
+        check_sparse(X)
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             # LIBSVM files end with the highest index they use: missing columns are zeros.
             X = sp.csr_matrix(X)
@@ -466,123 +489,3 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
-
-
-def _encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Sorted classes and codes. Small whole numbers are counted, not sorted: ten times faster."""
-    if y.dtype.kind in "iu":
-        low, high = int(y.min()), int(y.max())
-        if high - low <= 4 * len(y):
-            shifted = (y - y.dtype.type(low)).astype(np.intp)
-            present = np.bincount(shifted) > 0
-            code = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            return (np.flatnonzero(present) + low).astype(y.dtype), code[shifted]
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes.astype(np.int32)
-
-
-def _codes(y: NDArray[Any], classes: NDArray[Any], advice: str) -> NDArray[np.int32]:
-    position = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    unknown = classes[position] != y
-    if np.any(unknown):
-        labels = np.unique(y[unknown])
-        shown = ", ".join(map(repr, labels[:5].tolist())) + (", …" if len(labels) > 5 else "")
-        raise ValueError(
-            f"y contains labels that are not among the known classes: {shown}; {advice}"
-        )
-    return position.astype(np.int32)
-
-
-class _Recorder:
-    """Writes prunings into a history; deaf to the rest."""
-
-    def __init__(self, history: list[dict[str, Any]]) -> None:
-        self.history = history
-
-    def pass_begins(self, number: int) -> None:
-        pass
-
-    def rows_seen(self, done: int, total: int) -> None:
-        pass
-
-    def pruned(self, event: Event) -> None:
-        self.history.append(event.as_dict())
-
-    def pass_ended(self, event: Event) -> str | None:
-        self.history.append(event.as_dict())
-        return None
-
-
-class _Monitor(_Recorder):
-    """History, validation, early stopping, printing and callbacks of one `fit`."""
-
-    def __init__(
-        self,
-        estimator: HyperplaneClassifier,
-        X: Any,
-        y: Any,
-        validation: tuple[Matrix, NDArray[np.int32]] | None,
-    ) -> None:
-        if not (estimator.warm_start and hasattr(estimator, "history_")):
-            estimator.history_ = []
-        super().__init__(estimator.history_)
-        self.estimator, self.X, self.y, self.validation = estimator, X, y, validation
-        self.printer = Printer(
-            type(estimator).__name__, int(estimator.max_iter), int(estimator.verbose)
-        )
-        self.best, self.since_best = -np.inf, 0
-        self.root = estimator._init_callback_context(max_subtasks=int(estimator.max_iter))
-        self.root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-
-    def pass_begins(self, number: int) -> None:
-        self.task = self.root.subcontext(task_name="pass")
-        self.task.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
-        self.printer.pass_begins(number)
-
-    def rows_seen(self, done: int, total: int) -> None:
-        self.printer.rows_seen(done % max(total, 1) or total, total)
-
-    def pass_ended(self, event: Event) -> str | None:
-        self.estimator._training.forget_model()
-        reason = self._validate(event)
-        super().pass_ended(event)
-        if self.estimator.verbose:
-            self.printer.pass_ended(event)
-        stop = self.task.call_on_fit_task_end(
-            estimator=self.estimator,
-            X=self.X,
-            y=self.y,
-            metadata=event.as_dict(),
-            reconstruction_attributes=lambda: self._fitted_attributes(event),
-        )
-        return "callback" if stop else reason
-
-    def finish(self) -> None:
-        self.estimator._training.forget_model()  # an interrupted pass is part of the model too
-        self.root.call_on_fit_task_end(
-            estimator=self.estimator,
-            X=self.X,
-            y=self.y,
-            reconstruction_attributes=dict,
-        )
-
-    def _fitted_attributes(self, event: Event) -> dict[str, Any]:
-        training = self.estimator._training.frozen()
-        return {"_training": training, "t_": event.t, "n_iter_": event.n_iter}
-
-    def _validate(self, event: Event) -> str | None:
-        if self.validation is None:
-            return None
-        X, codes = self.validation
-        model = self.estimator._training.model()
-        score = float(np.mean(model.predict(X, self.estimator._n_threads()) == codes))
-        event.extra["validation_score"] = score
-        tol = self.estimator.tol or 0.0
-        if score > self.best + tol:
-            self.since_best = 0
-        else:
-            self.since_best += 1
-        self.best = max(self.best, score)
-        if self.estimator.early_stopping and self.since_best >= self.estimator.n_iter_no_change:
-            return "validation score no longer improves"
-        return None

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from multiplane import _native
@@ -268,6 +269,10 @@ class MMClassifier(HyperplaneClassifier):
             if counts[code] == 0:
                 for _ in range(self._number_for(label)):
                     learner.add_hyperplane(code)
+
+    def _check_classes(self, classes: NDArray[Any]) -> None:
+        for label in classes:
+            self._number_for(label)
 
     def _number_for(self, label: Any) -> int:
         if not isinstance(self.n_hyperplanes, dict):

@@ -49,7 +49,7 @@ class HyperplaneModel:
         return self.hyperplanes.owner
 
     def winners(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]:
-        """The hyperplane that decides each row: the first of the highest, (n,)."""
+        """The hyperplane that decides each row, (n,); among equals that of the lowest class."""
         return np.concatenate([self.hyperplanes.winners(r, n_threads) for _, r in X.chunks()])
 
     def predict(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]:
@@ -61,8 +61,9 @@ class HyperplaneModel:
     def decision(self, X: Matrix, n_threads: int = 1) -> NDArray[np.float32]:
         """Highest score among the hyperplanes of each class, (n, n_classes).
 
-        A class without hyperplanes gets the lowest score of the row, so that it never wins.
+        A class without hyperplanes gets a little less than the lowest score of the row, so that
+        it never wins.
         """
         return np.concatenate(
-            [self.hyperplanes.decision(r, self.n_classes, 1.0, n_threads) for _, r in X.chunks()]
+            [self.hyperplanes.decision(r, self.n_classes, n_threads) for _, r in X.chunks()]
         )

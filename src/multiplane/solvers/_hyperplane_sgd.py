@@ -67,13 +67,14 @@ class Online:
 class Alternating:
     """Assignments are fixed during a pass (a convex sub-problem), then chosen anew.
 
-    Without a start the first pass is an online one that records its assignments. The training
-    ends when a reassignment changes nothing.
+    Without a start the first pass is an online one that records its assignments, and the
+    training ends when a reassignment changes nothing. With a start it goes on: a start can be
+    settled from the first (one hyperplane a class) and yet need many passes to be solved.
     """
 
     def __init__(self, start: Ids | None = None, n_threads: int = 1) -> None:
         self.z = start
-        self.obey = start is not None
+        self.obey = self._goes_on = start is not None
         self.n_threads = n_threads
         self._first = True
 
@@ -83,11 +84,14 @@ class Alternating:
             if self.z is None:
                 self.z = np.full(len(examples), -1, dtype=np.int32)
             return None
-        new = examples.assign(learner, self.n_threads)
+        old, new = self.z, examples.assign(learner, self.n_threads)
         # Before the second pass z stems from a moving model: equality would be chance.
-        settled = self.obey and self.z is not None and np.array_equal(new, self.z)
+        stop = False
+        if self.obey and not self._goes_on and old is not None:
+            rows = examples.rows()
+            stop = np.array_equal(new[rows], old[rows])
         self.z, self.obey = new, True
-        return "assignments no longer change" if settled else None
+        return "assignments no longer change" if stop else None
 
 
 def fit(

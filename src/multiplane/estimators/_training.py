@@ -1,0 +1,141 @@
+"""A training under way: its learner, its model, and those who watch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multiplane import _native
+from multiplane.data import Matrix
+from multiplane.models import HyperplaneModel
+from multiplane.progress import Event, Printer, Tally
+
+Validation = tuple[Matrix, NDArray[np.int32]]
+
+
+class Training:
+    """A learner with what has been counted, and the model it stands for.
+
+    The model is made when it is first asked for after a change: a stream of `partial_fit` calls
+    does not pay for models that nobody looks at.
+    """
+
+    def __init__(self, learner: _native.Learner, tally: Tally | None = None) -> None:
+        self.learner = learner
+        self.tally = tally or Tally()
+        self._model: HyperplaneModel | None = None
+
+    def model(self) -> HyperplaneModel:
+        model = self._model
+        if model is None:
+            n_classes = len(self.learner.class_counts)
+            model = self._model = HyperplaneModel(self.learner.snapshot(), n_classes)
+        return model
+
+    def forget_model(self) -> None:
+        self._model = None
+
+    def frozen(self) -> Training:
+        """A copy for prediction alone: it keeps the model of now while the training goes on."""
+        copy = Training(self.learner, self.tally)
+        copy._model = self.model()
+        return copy
+
+
+class Recorder:
+    """Writes prunings into a history; deaf to the rest."""
+
+    def __init__(self, history: list[dict[str, Any]]) -> None:
+        self.history = history
+
+    def pass_begins(self, number: int) -> None:
+        pass
+
+    def rows_seen(self, done: int, total: int) -> None:
+        pass
+
+    def pruned(self, event: Event) -> None:
+        self.history.append(event.as_dict())
+
+    def pass_ended(self, event: Event) -> str | None:
+        self.history.append(event.as_dict())
+        return None
+
+
+class Monitor(Recorder):
+    """History, validation, early stopping, printing and callbacks of one `fit`."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        validation: Validation | None,
+        sample_weight: Any = None,
+    ) -> None:
+        if not (estimator.warm_start and hasattr(estimator, "history_")):
+            estimator.history_ = []
+        super().__init__(estimator.history_)
+        self.estimator, self.X, self.y, self.validation = estimator, X, y, validation
+        self.metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.printer = Printer(
+            type(estimator).__name__, int(estimator.max_iter), int(estimator.verbose)
+        )
+        self.best, self.since_best = -np.inf, 0
+        self.root = estimator._init_callback_context(max_subtasks=int(estimator.max_iter))
+        self.root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def pass_begins(self, number: int) -> None:
+        self.task = self.root.subcontext(task_name="pass")
+        self.task.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
+        self.printer.pass_begins(number)
+
+    def rows_seen(self, done: int, total: int) -> None:
+        self.printer.rows_seen(done % max(total, 1) or total, total)
+
+    def pass_ended(self, event: Event) -> str | None:
+        self.estimator._training.forget_model()
+        reason = self._validate(event)
+        super().pass_ended(event)
+        if self.estimator.verbose:
+            self.printer.pass_ended(event)
+        stop = self.task.call_on_fit_task_end(
+            estimator=self.estimator,
+            X=self.X,
+            y=self.y,
+            metadata=self.metadata,
+            reconstruction_attributes=lambda: self._fitted_attributes(event),
+        )
+        return "callback" if stop else reason
+
+    def finish(self) -> None:
+        self.estimator._training.forget_model()  # an interrupted pass is part of the model too
+        self.root.call_on_fit_task_end(
+            estimator=self.estimator,
+            X=self.X,
+            y=self.y,
+            reconstruction_attributes=dict,
+        )
+
+    def _fitted_attributes(self, event: Event) -> dict[str, Any]:
+        training = self.estimator._training.frozen()
+        return {"_training": training, "t_": event.t, "n_iter_": event.n_iter}
+
+    def _validate(self, event: Event) -> str | None:
+        if self.validation is None:
+            return None
+        X, codes = self.validation
+        model = self.estimator._training.model()
+        score = float(np.mean(model.predict(X, self.estimator._n_threads()) == codes))
+        event.extra["validation_score"] = score
+        tol = self.estimator.tol or 0.0
+        if score > self.best + tol:
+            self.since_best = 0
+        else:
+            self.since_best += 1
+        self.best = max(self.best, score)
+        if self.estimator.early_stopping and self.since_best >= self.estimator.n_iter_no_change:
+            return "validation score no longer improves"
+        return None
