@@ -171,7 +171,7 @@ void Learner::next_step() {
     const double weight = average_unit_ * t * t * t;
     average_sum_ += weight * scale_;
     average_weight_ += weight * config_.lam * t;
-    if (average_sum_ > 1e15) rescale_average();
+    if (average_sum_ > 1e4) rescale_average();
   }
   ++t_;
 }

@@ -287,16 +287,10 @@ def test_faulty_weights(weight, message, call):
     assert everything(clf) == before
 
 
-OVERFLOWS = pytest.mark.xfail(
-    strict=True,
-    reason="the limit on weights looks at U alone; V holds up to 1e15 times as much when averaging",
-)
-
-
 @pytest.mark.parametrize(
     ("average", "unit", "weight"),
     [(False, 1e14, 1e14), (True, 1e14, 1e14), (False, 1.0, 1e26), (True, 1.0, 1e20),
-     pytest.param(True, 1.0, 1e26, marks=OVERFLOWS)],
+     (True, 1.0, 1e26)],
 )  # fmt: skip
 def test_large_weights_times_large_numbers(average, unit, weight):
     """Refuse them, or stay finite."""
@@ -353,9 +347,6 @@ def test_alpha_that_overflows():
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-@pytest.mark.xfail(
-    strict=True, reason="intercept_scaling is accepted up to infinity: intercept_ overflows float32"
-)
 def test_intercept_scaling_that_overflows():
     X, y = problem(n=40)
     clf = AMMClassifier(intercept_scaling=1e30, random_state=0)

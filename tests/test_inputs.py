@@ -83,14 +83,6 @@ def test_labels(make, names):
     assert stream.classes_.tolist() == names.tolist()
 
 
-WORDS = pytest.mark.xfail(
-    strict=True,
-    reason="_labels._alike tells words in an array of objects (pandas) from words in an array of "
-    "strings, though scikit-learn and NumPy compare them",
-)
-
-
-@WORDS
 @pytest.mark.parametrize("other", [object, "U10"])
 def test_words_are_words(other):
     """Announced in a list, streamed from a data frame, validated from an array."""
@@ -106,16 +98,10 @@ def test_words_are_words(other):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, np.uint16, np.int32, np.uint64])
 @pytest.mark.parametrize("where", ["lowest", "highest", "both ends"])
-def test_integer_labels_at_the_ends_of_their_type(dtype, where, request):
+def test_integer_labels_at_the_ends_of_their_type(dtype, where):
     info = np.iinfo(dtype)
     low, high = int(info.min), int(info.max)
     names = {"lowest": [low, low + 1], "highest": [high - 1, high], "both ends": [low, high]}[where]
-    if (dtype is np.int8 and where == "both ends") or (dtype is np.uint64 and where == "highest"):
-        request.applymarker(
-            pytest.mark.xfail(
-                strict=True, reason="_labels.encode subtracts, and adds, in too narrow a type"
-            )
-        )
     X, y = problem(n=400, n_classes=2)
     labels = np.array(names, dtype=dtype)[y]
     clf = AMMClassifier(random_state=0).fit(X, labels)

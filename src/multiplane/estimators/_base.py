@@ -49,7 +49,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         "prune_threshold": [Interval(Real, 0, None, closed="left"), None],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0, _native.LARGEST, closed="right")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
         "class_weight": [StrOptions({"balanced"}), dict, None],

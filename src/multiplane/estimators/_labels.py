@@ -18,10 +18,13 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
     if y.dtype.kind in "iu":
         low, high = int(y.min()), int(y.max())
         if high - low <= 4 * len(y):
-            shifted = (y - y.dtype.type(low)).astype(np.intp)
+            # Signed differences can overflow a narrow type, unsigned ones cannot.
+            wide = y if y.dtype.kind == "u" else y.astype(np.int64)
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
             present = np.bincount(shifted) > 0
             code = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            return (np.flatnonzero(present) + low).astype(y.dtype), code[shifted]
+            classes = np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)
+            return classes.astype(y.dtype), code[shifted]
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int32)
 
@@ -56,10 +59,10 @@ def check_alike(y: Labels, classes: Labels) -> None:
 
 
 def _alike(a: Labels, b: Labels) -> bool:
-    def kind(x: Labels) -> str:
-        return "number" if x.dtype.kind in "biuf" else x.dtype.kind
+    def are_words(x: Labels) -> bool:
+        return x.dtype.kind in "US" or (x.dtype.kind == "O" and isinstance(x[0], str))
 
-    return kind(a) == kind(b)
+    return are_words(a) == are_words(b)
 
 
 def stretches(y: Labels, classes: Labels) -> Iterator[tuple[slice, Labels]]:
