@@ -321,8 +321,7 @@ Learner learner_from_state(const nb::dict& s) {
 
 std::vector<std::string> simd_levels() {
   std::vector<std::string> names;
-  for (const char* name : {"baseline", "avx2", "avx512"})
-    if (loops_named(name)) names.emplace_back(name);
+  for (const Loops* table : all_loops()) names.emplace_back(table->name);
   return names;
 }
 

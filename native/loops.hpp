@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace multiplane {
 
@@ -60,8 +61,9 @@ struct Loops {
                        std::int64_t n_values, float c);
 };
 
-const Loops& loops();                       // the table in use
-const Loops* loops_named(const char* name);  // nullptr: unknown here, or not for this CPU
+const Loops& loops();                            // the table in use
+const std::vector<const Loops*>& all_loops();    // those that this CPU can run, narrowest first
+const Loops* loops_named(const char* name);      // nullptr: none of these
 void use_loops(const Loops& table);
 
 }  // namespace multiplane
