@@ -80,7 +80,8 @@ def one_pass(alpha: float) -> AMMClassifier:
 
 def sparse_training() -> list[Outcome]:
     X, y = sparse_topics()
-    clf = one_pass(1e-6)
+    # Without an intercept and without pruning, so that there are about twenty hyperplanes.
+    clf = one_pass(1e-5).set_params(fit_intercept=False, prune_threshold=None)
     ours, theirs = alternately(lambda: clf.fit(X, y), lambda: peer().fit(X, y))
     note = (
         f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "

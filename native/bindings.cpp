@@ -444,6 +444,7 @@ NB_MODULE(_native, m) {
       .def("snapshot", &Learner::snapshot, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("t", [](const Learner& l) { return l.t_; })
       .def_prop_ro("lam", [](const Learner& l) { return l.config_.lam; })
+      .def_prop_ro("bias", [](const Learner& l) { return l.u_.bias(); })
       .def_prop_ro("average", [](const Learner& l) { return l.config_.average; })
       .def_rw("growth", &Learner::growth_)
       .def("__len__", [](const Learner& l) { return l.u_.size(); })

@@ -22,6 +22,21 @@ void Hyperplanes::keep(const std::vector<int>& lanes) {
   }
 }
 
+std::vector<double> Hyperplanes::squared_norms() const {
+  std::vector<double> norms;
+  for (const float* tile : pointers_) {
+    double sums[kTile] = {};
+    for (std::int64_t f = 0; f <= n_features_; ++f)
+      for (int k = 0; k < kTile; ++k) {
+        const double v = tile[f * kTile + k];
+        sums[k] += v * v;
+      }
+    norms.insert(norms.end(), sums, sums + kTile);
+  }
+  norms.resize(static_cast<std::size_t>(size_));
+  return norms;
+}
+
 Row Scorer::shortened(const Row& x) {
   if (x.kind != Row::Kind::dense || n_features_ < kWorthLooking) return x;
   if (believed_full_ > 0) {

@@ -21,8 +21,10 @@ double uniform(std::uint64_t seed, std::int64_t t) {
 // u is up to 1 / this larger than what it stands for: one decimal digit is lost at most.
 constexpr double kSmallestScale = 0.1;
 
-// How many rows before its turn a shuffled row is asked for.
-constexpr std::int64_t kFarAhead = 4;
+// How many rows before its turn a shuffled row is asked for, and then, if tiles are larger than the
+// second-level cache, the lines of the tiles that it needs.
+constexpr std::int64_t kFarAhead = 12, kAhead = 6;
+constexpr std::int64_t kCache = 256 << 10;
 
 double squared_norm(const Row& x) {
   double sum = 0;
@@ -41,6 +43,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
   const bool dense = rows.kind == Rows::Kind::dense;
   const int most = dense ? loops().block : kSparseBlock;
+  const bool wide = !dense && u_.n_features() * kTile * 4 > kCache;
   Scorer scorer(u_.n_features());
   std::vector<float> scores;
   Row block[kMaxBlock];
@@ -55,6 +58,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
     for (; n_checked < k + in_block; ++n_checked) {
       const Row& x = block[n_checked - k];
       if (order && n_checked + kFarAhead < n) rows.prefetch(order[n_checked + kFarAhead]);
+      if (wide && n_checked + kAhead < n) u_.prefetch(rows.row(number(n_checked + kAhead)));
       if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
         counts.bad_row = number(n_checked);
         return counts;
@@ -239,8 +243,8 @@ std::int32_t Learner::reserved_id(std::int32_t y) {
 
 int Learner::prune(double c) {
   const int n = u_.size();
-  std::vector<double> squared(static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i) squared[static_cast<std::size_t>(i)] = u_.squared_norm(i) * scale_ * scale_;
+  std::vector<double> squared = u_.squared_norms();
+  for (double& norm : squared) norm *= scale_ * scale_;
   std::vector<int> lanes(static_cast<std::size_t>(n));
   std::iota(lanes.begin(), lanes.end(), 0);
   std::stable_sort(lanes.begin(), lanes.end(), [&](int a, int b) {

@@ -321,3 +321,11 @@ def test_millions_of_sparse_features():
     assert score > 0.9
     # Three tiles (U, V and the model) of 3.2 million features × 16 lanes × 4 bytes are 0.6 GB.
     assert gigabytes < 1.0
+
+
+def test_sparse_validation_data_may_lack_trailing_columns():
+    X, y = problem(n=60)
+    X[:, -1] = 0
+    narrow = sp.csr_matrix(X[:, :-1])
+    clf = AMMClassifier(random_state=0, max_iter=2).fit(sp.csr_matrix(X), y, X_val=narrow, y_val=y)
+    assert clf.history_[-1]["validation_score"] == clf.score(X, y)

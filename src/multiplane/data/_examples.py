@@ -63,6 +63,9 @@ class Matrix:
 
     @property
     def chunk_size(self) -> int:
+        """The most rows to ask for at once."""
+        if self._whole is not None:
+            return max(1, self.shape[0])
         return max(1, _CHUNK_BYTES // (4 * max(1, self.shape[1])))
 
     def select(self, order: Index) -> tuple[_native.Rows, Index | None]:

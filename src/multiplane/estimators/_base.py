@@ -211,24 +211,26 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         training.forget_model()
         before = Tally(**vars(training.tally))
         recorder = Recorder(self.history_)
-        for rows, classes_then in parts:
-            # The learner knows a label from its first row on, however the stream is cut.
-            self._extend_classes(classes_then)
-            codes[rows] = find(y[rows], classes_then)
-            order = examples.rows()
-            order = order[slice(*np.searchsorted(order, rows.indices(len(y))[:2]))]
-            one_pass(
-                training.learner,
-                examples,
-                order,
-                Online(),
-                self._settings(),
-                recorder,
-                training.tally,
-            )
-        event = training.tally.since(before, "partial_fit", self.n_iter_, training.learner)
-        recorder.pass_ended(event)
-        self.t_ = training.learner.t
+        order = examples.rows()
+        try:
+            for rows, classes_then in parts:
+                # The learner knows a label from its first row on, however the stream is cut.
+                self._extend_classes(classes_then)
+                codes[rows] = find(y[rows], classes_then)
+                first_row, last_row = np.searchsorted(order, rows.indices(len(y))[:2])
+                one_pass(
+                    training.learner,
+                    examples,
+                    order[first_row:last_row],
+                    Online(),
+                    self._settings(),
+                    recorder,
+                    training.tally,
+                )
+        finally:  # after Ctrl-C too the attributes tell of what has been learnt
+            event = training.tally.since(before, "partial_fit", self.n_iter_, training.learner)
+            recorder.pass_ended(event)
+            self.t_ = training.learner.t
         return self
 
     # --- prediction ------------------------------------------------------------------------
@@ -360,7 +362,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         learner = self._make_learner(
             n_features=n_features,
             n_classes=n_classes,
-            bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            bias=self._bias(),
             lam=float(self.alpha),
             average=bool(self.average),
             seed=int(random.randint(np.iinfo(np.int32).max)),
@@ -371,13 +373,18 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     def _check_same_learner(self) -> None:
         """Parameters that are part of the state cannot change while training goes on."""
         learner = self._training.learner
-        began = (learner.lam, learner.average)
-        now = (float(self.alpha), bool(self.average))
-        if now != began:
+        began = {"alpha": learner.lam, "average": learner.average, "intercept": learner.bias}
+        now = {"alpha": float(self.alpha), "average": bool(self.average), "intercept": self._bias()}
+        changes = [f"{k} was {began[k]} and is {now[k]}" for k in now if now[k] != began[k]]
+        if changes:
             raise ValueError(
-                f"training began with alpha={began[0]} and average={began[1]}, but they are now "
-                f"{now[0]} and {now[1]}; fit anew (warm_start=False) to change them"
+                f"parameters changed while the training goes on: {', '.join(changes)}; change "
+                f"them back, or fit anew with warm_start=False"
             )
+
+    def _bias(self) -> float:
+        """The constant feature, as the learner has it."""
+        return float(np.float32(self.intercept_scaling)) if self.fit_intercept else 0.0
 
     def _settings(self) -> Settings:
         return Settings(
@@ -439,7 +446,8 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             raise ValueError("X_val and y_val are needed together, got only one of them")
         if X is None:
             return None
-        X, y = self._check_examples(X, y, reset=False)
+        check_sparse(X)
+        X, y = self._check_examples(self._widen(X), y, reset=False)
         # A label that training never saw is simply one that no prediction can meet.
         return Matrix(X), find(y, classes)
 
@@ -463,15 +471,9 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     def _check_rows(self, X: Any) -> Matrix:
         check_is_fitted(self)
         check_sparse(X)
-        if sp.issparse(X) and X.shape[1] < self.n_features_in_:
-            # LIBSVM files end with the highest index they use: missing columns are zeros.
-            X = sp.csr_matrix(X)
-            X = sp.csr_matrix(
-                (X.data, X.indices, X.indptr), shape=(X.shape[0], self.n_features_in_)
-            )
         X = validate_data(
             self,
-            X,
+            self._widen(X),
             accept_sparse="csr",
             dtype=_DTYPES,
             ensure_all_finite=False,
@@ -479,6 +481,14 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             reset=False,
         )
         return Matrix(X)
+
+    def _widen(self, X: Any) -> Any:
+        """LIBSVM files end with the highest index they use: missing columns are zeros."""
+        if not sp.issparse(X) or X.shape[1] >= self.n_features_in_:
+            return X
+        X = sp.csr_matrix(X)
+        shape = (X.shape[0], self.n_features_in_)
+        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 
     def _fitted_model(self) -> HyperplaneModel:
         if not hasattr(self, "_training"):
