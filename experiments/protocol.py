@@ -62,7 +62,11 @@ def error(model: Any, X: Any, y: Any) -> float:
 def choose(
     models: list[Any], X: Any, y: Any, n_folds: int, n_jobs: int, seed: int = 0
 ) -> tuple[Any, list[float]]:
-    """The candidate with the smallest cross-validation error, and all errors."""
+    """What cross-validation chooses, and all mean errors.
+
+    Errors are often nearly flat in λ, and the least one then is an accident. So, as usual, the
+    largest λ within one standard error of the least error is taken (the one-standard-error rule).
+    """
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
 
     def one(model: Any, number: int, train: Any, held: Any) -> float:
@@ -72,14 +76,23 @@ def choose(
     errors = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(one)(model, i, *fold) for model in models for i, fold in enumerate(folds)
     )
-    means = np.reshape(errors, (len(models), n_folds)).mean(axis=1)
-    return models[int(means.argmin())], means.tolist()
+    table = np.reshape(errors, (len(models), n_folds))
+    means = table.mean(axis=1)
+    best = int(means.argmin())
+    bound = means[best] + table[best].std(ddof=1) / n_folds**0.5
+    within = [i for i in range(len(models)) if means[i] <= bound]
+    chosen = max(within, key=lambda i: (describe(models[i])["alpha"], -means[i]))
+    return models[chosen], means.tolist()
 
 
 def describe(model: Any) -> dict[str, Any]:
     """What was chosen, in a form for the record."""
     last = model if not hasattr(model, "steps") else model[-1]
-    return {"alpha": last.alpha, "centred": hasattr(model, "steps")}
+    return {
+        "alpha": last.alpha,
+        "intercept_scaling": last.intercept_scaling,
+        "centred": hasattr(model, "steps"),
+    }
 
 
 def repeat(
