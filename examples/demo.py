@@ -27,9 +27,9 @@ PICTURE = Path("out/demo.png")
 
 def models(alpha: float, C: float, gamma: float) -> dict[str, Any]:
     return {
-        "Pegasos (linear)": PegasosClassifier(alpha=alpha, random_state=0),
-        "AMM": AMMClassifier(alpha=alpha, random_state=0),
-        "GAMM": GAMMClassifier(alpha=alpha, random_state=0),
+        "Pegasos (linear)": PegasosClassifier(alpha=alpha, random_state=2),
+        "AMM": AMMClassifier(alpha=alpha, random_state=2),
+        "GAMM": GAMMClassifier(alpha=alpha, random_state=2),
         "scikit-learn LinearSVC": LinearSVC(random_state=0),
         "scikit-learn SVC (RBF)": SVC(C=C, gamma=gamma),
     }
@@ -37,11 +37,10 @@ def models(alpha: float, C: float, gamma: float) -> dict[str, Any]:
 
 def size(model: Any) -> str:
     """How large the model is, in its own units."""
-    if hasattr(model, "n_hyperplanes_"):
-        return f"{model.n_hyperplanes_} hyperplanes"
     if hasattr(model, "support_"):
         return f"{len(model.support_)} support vectors"
-    return f"{len(model.coef_)} hyperplanes"
+    n = len(model.coef_)
+    return f"{n} hyperplane{'s' * (n > 1)}"
 
 
 def measure(model: Any, data: tuple[Any, ...]) -> str:

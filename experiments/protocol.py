@@ -60,29 +60,28 @@ def error(model: Any, X: Any, y: Any) -> float:
 
 
 def choose(
-    models: list[Any], X: Any, y: Any, n_folds: int, n_jobs: int, seed: int = 0
+    models: list[Any], X: Any, y: Any, n_folds: int, n_jobs: int, n_repeats: int = 1
 ) -> tuple[Any, list[float]]:
-    """What cross-validation chooses, and all mean errors.
+    """The candidate with the least cross-validation error, and the mean errors of all.
 
-    Errors are often nearly flat in λ, and the least one then is an accident. So, as usual, the
-    largest λ within one standard error of the least error is taken (the one-standard-error rule).
+    Errors are often nearly flat in λ: with several repeats, other folds and other seeds in each,
+    the choice is less of an accident.
     """
-    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
+    folds = [
+        fold
+        for repeat in range(n_repeats)
+        for fold in StratifiedKFold(n_folds, shuffle=True, random_state=repeat).split(X, y)
+    ]
 
-    def one(model: Any, number: int, train: Any, held: Any) -> float:
+    def one(model: Any, seed: int, train: Any, held: Any) -> float:
         # Another seed in every fold: a λ that works by luck is not to be chosen.
-        return error(seeded(model, seed + number).fit(X[train], y[train]), X[held], y[held])
+        return error(seeded(model, seed).fit(X[train], y[train]), X[held], y[held])
 
     errors = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(one)(model, i, *fold) for model in models for i, fold in enumerate(folds)
     )
-    table = np.reshape(errors, (len(models), n_folds))
-    means = table.mean(axis=1)
-    best = int(means.argmin())
-    bound = means[best] + table[best].std(ddof=1) / n_folds**0.5
-    within = [i for i in range(len(models)) if means[i] <= bound]
-    chosen = max(within, key=lambda i: (describe(models[i])["alpha"], -means[i]))
-    return models[chosen], means.tolist()
+    means = np.reshape(errors, (len(models), len(folds))).mean(axis=1)
+    return models[int(means.argmin())], means.tolist()
 
 
 def describe(model: Any) -> dict[str, Any]:

@@ -58,6 +58,20 @@ Out<T, 1> copied(const C& values, std::size_t n) {
   return array1(b, n);
 }
 
+// Exclusive use of a learner. The GIL is let go while waiting: its holder may be waiting for us.
+class Locked {
+ public:
+  explicit Locked(const Learner& learner) : mutex_(*learner.mutex_) {
+    nb::gil_scoped_release release;
+    mutex_.lock();
+  }
+  ~Locked() { mutex_.unlock(); }
+  Locked(const Locked&) = delete;
+
+ private:
+  std::mutex& mutex_;
+};
+
 void need(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
@@ -180,6 +194,7 @@ Learner new_learner(std::int64_t n_features, float bias, std::int32_t n_classes,
                     bool adaptive, bool ball_projection, bool average, double growth,
                     double growth_decay, std::uint64_t seed) {
   need(n_features >= 0 && n_classes >= 0 && lam > 0, "learner: sizes and lam must be positive");
+  need(n_features <= Tile::kMostFeatures, "more than 2^40 features do not fit into any memory");
   LearnerConfig config{lam, adaptive, ball_projection, average, growth_decay, seed};
   Learner learner(n_features, bias, n_classes, config);
   learner.growth_ = growth;
@@ -191,6 +206,7 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                   std::optional<In<float, 1>> weight,
                   std::optional<nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig>> z,
                   bool obey, bool check) {
+  const Locked locked(learner);
   const Rows& rows = X.rows;
   need_fit(rows, learner.u_);
   const std::size_t n_rows = static_cast<std::size_t>(rows.n_rows);
@@ -237,6 +253,7 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
 // hyperplane is the best.
 Out<std::int32_t, 1> assign_py(const Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                                int n_threads) {
+  const Locked locked(learner);
   need_fit(X.rows, learner.u_);
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   need(y.shape(0) == n, "y and X differ in length");
@@ -251,6 +268,7 @@ Out<std::int32_t, 1> assign_py(const Learner& learner, const OwnedRows& X, In<st
 }
 
 nb::dict state_py(const Learner& learner) {
+  const Locked locked(learner);
   const LearnerConfig& c = learner.config_;
   nb::dict s;
   s["n_features"] = learner.u_.n_features();
@@ -317,6 +335,20 @@ Learner learner_from_state(const nb::dict& s) {
   learner.average_sum_ = get<double>(s, "average_sum");
   learner.average_weight_ = get<double>(s, "average_weight");
   return learner;
+}
+
+void need_class(const Learner& learner, std::int32_t y) {
+  need(y >= 0 && y < static_cast<std::int32_t>(learner.n_of_class_.size()),
+       "class code out of range");
+}
+
+// A property that is read under the lock.
+template <class Get>
+auto read(Get get) {
+  return [get](const Learner& learner) {
+    const Locked locked(learner);
+    return get(learner);
+  };
 }
 
 std::vector<std::string> simd_levels() {
@@ -419,39 +451,53 @@ NB_MODULE(_native, m) {
       .def("assign", &assign_py, "X"_a, "y"_a.noconvert(), "n_threads"_a = 1)
       .def("reserved_id",
            [](Learner& l, std::int32_t y) {
-             need(y >= 0 && y < static_cast<std::int32_t>(l.n_of_class_.size()),
-                  "class code out of range");
+             const Locked locked(l);
+             need_class(l, y);
              return l.reserved_id(y);
            },
            "y"_a)
-      .def("prune", &Learner::prune, "c"_a)
+      .def("prune",
+           [](Learner& l, double c) {
+             const Locked locked(l);
+             return l.prune(c);
+           },
+           "c"_a)
       .def("add_hyperplane",
            [](Learner& l, std::int32_t owner) {
-             need(owner >= 0 && owner < static_cast<std::int32_t>(l.n_of_class_.size()),
-                  "class code out of range");
-             const int lane = l.add_hyperplane(owner);
-             return l.id_of_lane_[static_cast<std::size_t>(lane)];
+             const Locked locked(l);
+             need_class(l, owner);
+             return l.id_of_lane_[static_cast<std::size_t>(l.add_hyperplane(owner))];
            },
            "owner"_a)
       .def("relabel",
            [](Learner& l, const std::vector<std::int32_t>& code, std::int32_t n_classes) {
+             const Locked locked(l);
              need(code.size() == l.n_of_class_.size(), "one new code a class is needed");
              for (std::int32_t k : code) need(k >= 0 && k < n_classes, "class code out of range");
              l.relabel(code, n_classes);
            },
            "code"_a, "n_classes"_a)
-      .def("restart", &Learner::restart)
-      .def("snapshot", &Learner::snapshot, nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("t", [](const Learner& l) { return l.t_; })
-      .def_prop_ro("lam", [](const Learner& l) { return l.config_.lam; })
-      .def_prop_ro("bias", [](const Learner& l) { return l.u_.bias(); })
-      .def_prop_ro("average", [](const Learner& l) { return l.config_.average; })
-      .def_rw("growth", &Learner::growth_)
-      .def("__len__", [](const Learner& l) { return l.u_.size(); })
-      .def_prop_ro("class_counts",
-                   [](const Learner& l) {
+      .def("restart",
+           [](Learner& l) {
+             const Locked locked(l);
+             l.restart();
+           })
+      .def("snapshot",
+           [](const Learner& l) {
+             const Locked locked(l);
+             nb::gil_scoped_release release;
+             return l.snapshot();
+           })
+      .def_prop_ro("version", read([](const Learner& l) { return l.version_; }))
+      .def_prop_ro("t", read([](const Learner& l) { return l.t_; }))
+      .def_prop_ro("lam", read([](const Learner& l) { return l.config_.lam; }))
+      .def_prop_ro("bias", read([](const Learner& l) { return l.u_.bias(); }))
+      .def_prop_ro("average", read([](const Learner& l) { return l.config_.average; }))
+      .def_prop_ro("growth", read([](const Learner& l) { return l.growth_; }))
+      .def("__len__", read([](const Learner& l) { return l.u_.size(); }))
+      .def_prop_ro("class_counts", read([](const Learner& l) {
                      return copied<std::int32_t>(l.n_of_class_, l.n_of_class_.size());
-                   },
+                   }),
                    nb::rv_policy::automatic)
       .def("__getstate__", &state_py)
       .def("__setstate__", [](Learner& l, const nb::dict& s) { new (&l) Learner(learner_from_state(s)); });

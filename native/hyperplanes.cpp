@@ -18,7 +18,8 @@ void Hyperplanes::keep(const std::vector<int>& lanes) {
   for (int i = kept; i < static_cast<int>(n_tiles) * kTile; ++i) {
     set_owner(i, -1);
     float* u = lane(i);
-    for (std::int64_t f = 0; f <= n_features_; ++f) u[f * kTile] = 0.0f;
+    for (std::int64_t f = 0; f <= n_features_ * kTile; f += kTile)
+      if (u[f] != 0.0f) u[f] = 0.0f;
   }
 }
 

@@ -15,6 +15,8 @@ namespace multiplane {
 // uncommitted, so a tile of millions of features costs what its hyperplanes touch.
 class Tile {
  public:
+  static constexpr std::int64_t kMostFeatures = std::int64_t{1} << 40;  // sizes cannot overflow
+
   explicit Tile(std::int64_t n_features)
       : memory_(std::calloc(static_cast<std::size_t>(n_features + 1) * kTile + kTile,
                             sizeof(float)),
@@ -52,12 +54,21 @@ class Hyperplanes {
     return pointers_[static_cast<std::size_t>(i / kTile)] + i % kTile;
   }
 
+  // Memory for one more tile, so that the next kTile calls of add() cannot fail.
+  void prepare() {
+    if (spare_.empty()) spare_.emplace_back(n_features_);
+    owner_.reserve(owner_.size() + kTile);
+    pointers_.reserve(tiles_.size() + 1);
+    tiles_.reserve(tiles_.size() + 1);
+  }
+
   // A new hyperplane, all zero.
   int add(std::int32_t owner) {
     if (size_ == n_tiles() * kTile) {
+      prepare();
       owner_.resize(owner_.size() + kTile, -1);
-      pointers_.reserve(tiles_.size() + 1);
-      tiles_.emplace_back(n_features_);
+      tiles_.push_back(std::move(spare_.back()));
+      spare_.pop_back();
       pointers_.push_back(tiles_.back().data());
     }
     set_owner(size_, owner);
@@ -67,7 +78,9 @@ class Hyperplanes {
   void copy_lane(int from, int to) {
     const float* a = lane(from);
     float* b = lane(to);
-    for (std::int64_t f = 0; f <= n_features_; ++f) b[f * kTile] = a[f * kTile];
+    // Zeros are not written over zeros: untouched pages of wide tiles stay uncommitted.
+    for (std::int64_t f = 0; f <= n_features_ * kTile; f += kTile)
+      if (b[f] != a[f]) b[f] = a[f];
   }
 
   // Keep these lanes (ascending), in their order; the others are gone.
@@ -116,7 +129,7 @@ class Hyperplanes {
   std::int64_t n_features_;
   float bias_;
   int size_ = 0;
-  std::vector<Tile> tiles_;
+  std::vector<Tile> tiles_, spare_;
   std::vector<float*> pointers_;
   std::vector<std::int32_t> owner_;
 };

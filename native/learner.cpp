@@ -40,6 +40,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
                              Assignment assignment, float largest) {
   LearnerCounts counts;
   counts.rows = n;
+  ++version_;
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
   const bool dense = rows.kind == Rows::Kind::dense;
   const int most = dense ? loops().block : kSparseBlock;
@@ -135,11 +136,14 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   int rival_lane = -1;
   if (born_rival < 0)
     rival_lane = loops().find(scores, owner, u_.n_tiles(), y, false, rival);
+  const bool grows = right_lane >= 0 && growth_ > 0 && uniform(config_.seed, t_) < growth_;
+  // From here on nothing can fail: what memory two new hyperplanes take is there.
+  if (right_lane < 0 || grows || born_rival >= 0) prepare();
   if (right_lane < 0) {
     right_lane = add_lane(y, given ? *z : reserve_id());
     ++counts.created;
     if (assignment == Assignment::record) *z = id_of_lane_[static_cast<std::size_t>(right_lane)];
-  } else if (growth_ > 0 && uniform(config_.seed, t_) < growth_) {
+  } else if (grows) {
     const int copy = add_lane(y, reserve_id());
     u_.copy_lane(right_lane, copy);
     if (v_) v_->copy_lane(right_lane, copy);
@@ -185,8 +189,8 @@ void Learner::rescale_average() {
   const double factor = 1 / average_sum_;
   for (int i = 0; i < v_->size(); ++i) {
     float* v = v_->lane(i);
-    for (std::int64_t f = 0; f <= v_->n_features(); ++f)
-      v[f * kTile] = static_cast<float>(v[f * kTile] * factor);
+    for (std::int64_t f = 0; f <= v_->n_features() * kTile; f += kTile)
+      if (v[f] != 0.0f) v[f] = static_cast<float>(v[f] * factor);
   }
   average_unit_ *= factor;
   average_sum_ *= factor;
@@ -208,6 +212,7 @@ void Learner::fold_scale() {
     float* u = u_.lane(i);
     float* v = v_ ? v_->lane(i) : nullptr;
     for (std::int64_t f = 0; f <= u_.n_features() * kTile; f += kTile) {
+      if (u[f] == 0.0f) continue;
       if (v) v[f] = static_cast<float>(v[f] - average_sum_ * u[f]);
       u[f] = static_cast<float>(u[f] * scale_);
     }
@@ -218,7 +223,18 @@ void Learner::fold_scale() {
   squared_norm_ = sum;
 }
 
+void Learner::prepare() {
+  u_.prepare();
+  if (v_) v_->prepare();
+  const auto room = [](std::vector<std::int32_t>& v) {
+    if (v.capacity() < v.size() + 2) v.reserve(2 * v.size() + 2);
+  };
+  room(id_of_lane_);
+  room(lane_of_id_);
+}
+
 int Learner::add_lane(std::int32_t owner, std::int32_t id) {
+  prepare();
   if (v_) v_->add(owner);
   const int lane = u_.add(owner);
   id_of_lane_.push_back(id);
@@ -227,7 +243,11 @@ int Learner::add_lane(std::int32_t owner, std::int32_t id) {
   return lane;
 }
 
-int Learner::add_hyperplane(std::int32_t owner) { return add_lane(owner, reserve_id()); }
+int Learner::add_hyperplane(std::int32_t owner) {
+  ++version_;
+  prepare();
+  return add_lane(owner, reserve_id());
+}
 
 std::int32_t Learner::reserve_id() {
   lane_of_id_.push_back(-1);
@@ -253,6 +273,7 @@ int Learner::prune(double c) {
   double removed = 0;
   bool full = false;
   std::vector<int> kept;
+  kept.reserve(lanes.size());
   for (int lane : lanes) {
     int& left = n_of_class_[static_cast<std::size_t>(u_.owner(lane))];
     const double next = removed + squared[static_cast<std::size_t>(lane)];
@@ -267,6 +288,7 @@ int Learner::prune(double c) {
     lane_of_id_[static_cast<std::size_t>(id_of_lane_[static_cast<std::size_t>(lane)])] = -1;
   }
   if (kept.size() == lanes.size()) return 0;
+  ++version_;
   std::sort(kept.begin(), kept.end());
   for (std::size_t to = 0; to < kept.size(); ++to) {
     const std::int32_t id = id_of_lane_[static_cast<std::size_t>(kept[to])];
@@ -288,6 +310,7 @@ void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_clas
     if (v_) v_->set_owner(i, owner);
     ++counts[static_cast<std::size_t>(owner)];
   }
+  ++version_;
   n_of_class_ = counts;
   reserved_.clear();
 }
@@ -298,8 +321,10 @@ void Learner::restart() {
     for (int i = 0; i < u_.size(); ++i) h.add(u_.owner(i));
     return h;
   };
+  Hyperplanes u = zeros();
   if (v_) v_ = zeros();
-  u_ = zeros();
+  u_ = std::move(u);
+  ++version_;
   t_ = 1;
   scale_ = average_unit_ = 1;
   squared_norm_ = average_sum_ = average_weight_ = 0;

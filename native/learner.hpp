@@ -18,6 +18,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -90,10 +92,14 @@ class Learner {
   double average_unit_ = 1;    // U^(t+1) enters the average with the weight unit * t^3
   double average_sum_ = 0;     // C: weights given so far (times scale)
   double average_weight_ = 0;  // what C U - V is to be divided by to give W
+  std::int64_t version_ = 0;   // changes whenever the model may have changed
+  // Held by the bindings around every call: learning lets other threads of Python run.
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 
  private:
   bool step(const Row& x, const float* scores, std::int32_t y, float weight, std::int32_t* z,
             Assignment assignment, LearnerCounts& counts);
+  void prepare();
   int add_lane(std::int32_t owner, std::int32_t id);
   void add_row(int lane, const Row& x, double c);
   void project(double squared_norm);

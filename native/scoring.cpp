@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -58,8 +59,15 @@ void score_all(const Hyperplanes& h, const Rows& rows, int n_threads, Use use) {
       failures[static_cast<std::size_t>(k)] = std::current_exception();
     }
   };
-  for (std::int64_t k = 1; k < n_ranges; ++k) threads.emplace_back(work, k);
+  threads.reserve(static_cast<std::size_t>(n_ranges));
+  std::int64_t started = 1;
+  try {
+    for (; started < n_ranges; ++started) threads.emplace_back(work, started);
+  } catch (const std::system_error&) {
+    // No more threads to be had: this one does the rest.
+  }
   work(0);
+  for (std::int64_t k = started; k < n_ranges; ++k) work(k);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);

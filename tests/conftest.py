@@ -1,5 +1,10 @@
 """Settings for all tests."""
 
+import os
+
+# Before SciPy is imported: without it scikit-learn skips its checks of array-API input.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import pytest
 from hypothesis import settings
 

@@ -334,7 +334,7 @@ def test_fallback_for_older_versions():
 def test_ctrl_c_leaves_a_model(make):
     X, y = problem()
     clf = make(random_state=0, max_iter=50).set_callbacks(Recorder(error=KeyboardInterrupt()))
-    with pytest.warns(UserWarning, match="interrupted; the model is what was learnt in 600 steps"):
+    with pytest.raises(KeyboardInterrupt, match="what was learnt in 600 steps"):
         clf.fit(X, y)
     assert clf.stop_reason_ == "interrupted"
     assert clf.t_ == 601
@@ -354,8 +354,9 @@ def test_ctrl_c_in_the_middle_of_a_pass(monkeypatch):
 
     monkeypatch.setattr(_training.Monitor, "rows_seen", interrupt)
     X, y = problem()
-    with pytest.warns(UserWarning, match="256 steps"):
-        clf = AMMClassifier(random_state=0).fit(X, y)
+    clf = AMMClassifier(random_state=0)
+    with pytest.raises(KeyboardInterrupt, match="256 steps"):
+        clf.fit(X, y)
     assert (clf.n_iter_, clf.t_, clf.stop_reason_) == (0, 257, "interrupted")
     assert clf.n_hyperplanes_ > 0
     assert clf.score(X, y) > 0.3
@@ -369,7 +370,11 @@ warnings.simplefilter("always")
 X = np.random.RandomState(0).randn(20_000, 100).astype(np.float32)
 y = (X[:, 0] > 0).astype(int)
 print("ready", flush=True)
-clf = {name}(max_iter=10**9, random_state=0).fit(X, y)
+clf = {name}(max_iter=10**9, random_state=0)
+try:
+    clf.fit(X, y)
+except KeyboardInterrupt:
+    pass
 print(clf.stop_reason_, clf.t_ > 1, clf.score(X, y) > 0.9, flush=True)
 """
 
@@ -385,4 +390,3 @@ def test_sigint_to_a_process(name):
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=20)
     assert out == "interrupted True True\n", error
-    assert "training was interrupted" in error

@@ -74,7 +74,7 @@ def test_features_of_zeros_do_not_matter(make):
 
 
 @pytest.mark.parametrize("make", EXACT.values(), ids=EXACT)
-@pytest.mark.parametrize("s", [2.0**-40, 0.5, 4.0, 2.0**20])
+@pytest.mark.parametrize("s", [2.0**-20, 0.5, 4.0, 2.0**20])
 def test_units_of_measurement(make, s):
     """x → s x and λ → s² λ give W / s; exactly, if s is a power of two."""
     X, y = problem()

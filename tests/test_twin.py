@@ -218,10 +218,13 @@ def whole_fit(clf, X, y, batch):
             twin.add(lane // n)
         z, obey = y * n + (random.random_sample(len(y)) * n).astype(int), True
     for number in range(clf.max_iter):
-        if batch and number:
+        obey = obey or (
+            batch and number > 0
+        )  # what the first, online pass recorded is the second's start
+        if batch and number > twin.adaptive:
             scores = np.c_[X, np.ones(len(X))] @ twin.U.T
             scores[y[:, None] != np.array(twin.owner)] = -np.inf
-            z, obey = np.array(twin.ids)[scores.argmax(axis=1)], True
+            z = np.array(twin.ids)[scores.argmax(axis=1)]
             without = scores.max(axis=1) <= (0 if twin.adaptive else -np.inf)
             for code in np.unique(y[without]):
                 z[without & (y == code)] = twin.reserved_id(code)

@@ -30,7 +30,8 @@ def main() -> None:
             models = [
                 m.set_params(average=mode == "ours") for m in protocol.candidates(model, "paper")
             ]
-            chosen, errors = protocol.choose(models, X, y, 2 if options.quick else 5, options.jobs)
+            folds, repeats = (2, 1) if options.quick else (5, 3)
+            chosen, errors = protocol.choose(models, X, y, folds, options.jobs, repeats)
             cell = {
                 "data": f"a9a {name}",
                 "model": "AMM",

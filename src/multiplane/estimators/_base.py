@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -43,7 +43,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # Below that, W = U / (λt) could leave float32.
-        "alpha": [Interval(Real, 1e-30, None, closed="left")],
+        "alpha": [Interval(Real, 1e-20, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "prune_every": [Interval(Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(Real, 0, None, closed="left"), None],
@@ -82,6 +82,8 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     verbose: int
     classes_: NDArray[Any]
     n_features_in_: int
+    _training: Training
+    history_: list[dict[str, Any]]
 
     # --- training --------------------------------------------------------------------------
 
@@ -107,6 +109,19 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         X_val, y_val : optional
             Validation data: its score after each pass goes into ``history_`` and, with
             ``early_stopping=True``, decides when to stop.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        Ctrl-C raises KeyboardInterrupt as usual, but leaves the estimator fitted with what was
+        learnt so far (``stop_reason_ == "interrupted"``).
+
+        Callbacks (``set_callbacks``, as in scikit-learn 1.9) see one task "fit" with a task "pass"
+        for each pass; a true value from ``on_fit_task_end`` of a pass stops the training.
+        ``estimator.history_[-1]`` tells what happened in the pass.
         """
         self._validate_params()
         with self._unchanged_on_error():
@@ -130,8 +145,12 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             if held_out:
                 rows, validation = self._hold_out(X, codes, random)
             examples = Examples(matrix, codes, weight, rows)
-            if not again:
+            if again:  # a copy, so that an error leaves the old one as it was
+                self._training = copy.deepcopy(self._training)
+                self.history_ = list(self.history_)
+            else:
                 self.classes_ = classes
+                self.history_ = []
                 self._start(X.shape[1], len(classes), random)
             training = self._training
             assignment = self._assignment(training.learner, examples, random)
@@ -205,10 +224,9 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             self.classes_ = parts[0][1]
             self._start(X.shape[1], len(self.classes_), check_random_state(self.random_state))
             self.n_iter_ = 0
-            self.history_: list[dict[str, Any]] = []
+            self.history_ = []
             self.stop_reason_ = "partial_fit"
         training = self._training
-        training.forget_model()
         before = Tally(**vars(training.tally))
         recorder = Recorder(self.history_)
         order = examples.rows()
@@ -246,7 +264,11 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, shape (n_samples,)."""
+        """Labels, shape (n_samples,).
+
+        A sparse X may lack trailing columns, which are then zeros: files in LIBSVM format end with
+        the highest feature that they use.
+        """
         matrix = self._check_rows(X)
         codes = self._fitted_model().predict(matrix, self._n_threads())
         labels: NDArray[Any] = self.classes_[codes]
@@ -331,7 +353,8 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     ) -> NDArray[Any]:
         """The classes that the learner knows before the first row of a `partial_fit`."""
         if not first:
-            if announced is not None and not np.array_equal(announced, self.classes_):
+            # Labels that came on the way have been added to those announced.
+            if announced is not None and np.any(find(announced, self.classes_) < 0):
                 raise ValueError(
                     f"classes={announced} is not the same as on the first call to partial_fit: "
                     f"{self.classes_}"
@@ -399,10 +422,9 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self.stop_reason_ = result.stop_reason
         self.t_ = self._training.learner.t
         if result.stop_reason == "interrupted":
-            warnings.warn(
-                f"{type(self).__name__}: training was interrupted; the model is what was learnt "
-                f"in {self.t_ - 1} steps",
-                stacklevel=3,
+            # The model is there for whoever catches this; a grid search must not go on with it.
+            raise KeyboardInterrupt(
+                f"{type(self).__name__} is fitted with what was learnt in {self.t_ - 1} steps"
             )
 
     def _weights(
@@ -419,13 +441,15 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
             weight = weight * self._class_weights(y, classes)
-        narrow = np.ascontiguousarray(weight, dtype=np.float32)
+        with np.errstate(over="ignore"):
+            narrow = np.ascontiguousarray(weight, dtype=np.float32)
         if not np.any(narrow > 0):
             raise ValueError("at least one sample weight must be above zero, got zeros only")
-        if narrow.max() > 1 and float(narrow.max()) * matrix.largest() ** 2 > _native.LARGEST**2:
+        feature = max(matrix.largest(), self._bias(), 1.0)
+        if not float(narrow.max()) * feature**2 <= _native.LARGEST**2:
             raise ValueError(
                 f"sample weights up to {weight.max():g} times squares of features up to "
-                f"{matrix.largest():g} leave float32; scale the weights or the features"
+                f"{feature:g} leave float32; scale the weights or the features"
             )
         return narrow
 
@@ -448,6 +472,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             return None
         check_sparse(X)
         X, y = self._check_examples(self._widen(X), y, reset=False)
+        check_alike(y, classes)
         # A label that training never saw is simply one that no prediction can meet.
         return Matrix(X), find(y, classes)
 
@@ -487,6 +512,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         if not sp.issparse(X) or X.shape[1] >= self.n_features_in_:
             return X
         X = sp.csr_matrix(X)
+        X.check_format(full_check=True)  # against its own shape
         shape = (X.shape[0], self.n_features_in_)
         return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 

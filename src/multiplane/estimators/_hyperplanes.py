@@ -38,8 +38,8 @@ _SHARED = """
         Let ``fit`` go on from where the last one ended.
     early_stopping : bool, default=False
         Stop when the score on validation data has not risen by ``tol`` for ``n_iter_no_change``
-        passes. The data is what `fit` gets as ``X_val, y_val`` or else held out of the training
-        data.
+        passes; the model is that of the last pass. The data is what `fit` gets as ``X_val, y_val``
+        or else held out of the training data.
     validation_fraction : float, default=0.1
         Share of the training data to hold out.
     n_iter_no_change : int, default=5
@@ -60,17 +60,22 @@ _PRUNING = """
         stays within c / (λ t). Raise it for fewer hyperplanes; ``None`` switches pruning off."""
 
 _ATTRIBUTES = """
+
     Attributes
     ----------
     classes_ : labels, sorted
-    coef_, intercept_ : hyperplanes, (n_hyperplanes_, n_features_in_) and (n_hyperplanes_,)
+    coef_, intercept_ : hyperplanes, (n_hyperplanes_, n_features_in_) and (n_hyperplanes_,);
+        copies that cannot be written to
     hyperplane_class_ : label of each hyperplane's class
     n_hyperplanes_ : how many there are, all classes together
     t_ : number of the next step
     n_iter_ : passes made
-    history_ : list of dictionaries, one a pass and one a pruning: errors met, loss, hyperplanes
-        alive, created, duplicated and pruned so far, seconds
-    stop_reason_ : why the training ended
+    history_ : list of dictionaries, one a pass, a pruning or a call of `partial_fit` (``event``):
+        ``t`` (steps, the axis for plots), ``error``, ``loss`` and ``updates`` met since the last
+        entry of its kind, ``hyperplanes`` alive, ``created``, ``duplicated`` and ``pruned`` so far,
+        ``seconds`` of training so far and, with validation data, ``validation_score``
+    stop_reason_ : "max_iter", "validation score no longer improves", "assignments no longer
+        change", "callback", "interrupted" or "partial_fit"
     n_features_in_, feature_names_in_ : as in scikit-learn"""
 
 
@@ -81,7 +86,7 @@ def _document(cls: type) -> type:
         values["prune"] = _PRUNING.format(c=cls._c)  # type: ignore[attr-defined]
     doc = (cls.__doc__ or "").replace("{pruned}", "").rstrip()
     cls.__doc__ = doc.replace("    {shared}", _SHARED.format(**values).strip("\n")).replace(
-        "    {attributes}", _ATTRIBUTES.strip("\n")
+        "\n    {attributes}", _ATTRIBUTES.rstrip("\n")
     )
     return cls
 

@@ -51,7 +51,9 @@ def codes_of(y: Labels, classes: Labels, advice: str) -> Codes:
 
 def check_alike(y: Labels, classes: Labels) -> None:
     """Numbers and words cannot be sorted together."""
-    if not _alike(y, classes):
+    joint = np.result_type(y, classes) if _alike(y, classes) else None
+    whole = y.dtype.kind in "iu" and classes.dtype.kind in "iu"
+    if joint is None or (whole and joint.kind == "f"):  # int64 and uint64 meet in float64
         raise ValueError(
             f"y has labels of type {y.dtype}, but the known classes have type {classes.dtype}; "
             f"convert them to one type"

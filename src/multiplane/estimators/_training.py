@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -19,29 +20,24 @@ class Training:
     """A learner with what has been counted, and the model it stands for.
 
     The model is made when it is first asked for after a change: a stream of `partial_fit` calls
-    does not pay for models that nobody looks at.
+    does not pay for models that nobody looks at. The learner's version tells whether the model is
+    that of now, also when another thread asks while the learner works.
     """
 
-    def __init__(self, learner: _native.Learner, tally: Tally | None = None) -> None:
+    def __init__(self, learner: _native.Learner) -> None:
         self.learner = learner
-        self.tally = tally or Tally()
-        self._model: HyperplaneModel | None = None
+        self.tally = Tally()
+        self._model: tuple[int, HyperplaneModel] | None = None
 
     def model(self) -> HyperplaneModel:
-        model = self._model
-        if model is None:
+        version = self.learner.version
+        if self._model is None or self._model[0] != version:
             n_classes = len(self.learner.class_counts)
-            model = self._model = HyperplaneModel(self.learner.snapshot(), n_classes)
-        return model
+            self._model = version, HyperplaneModel(self.learner.snapshot(), n_classes)
+        return self._model[1]
 
-    def forget_model(self) -> None:
-        self._model = None
-
-    def frozen(self) -> Training:
-        """A copy for prediction alone: it keeps the model of now while the training goes on."""
-        copy = Training(self.learner, self.tally)
-        copy._model = self.model()
-        return copy
+    def __getstate__(self) -> dict[str, Any]:
+        return {"learner": self.learner, "tally": self.tally, "_model": None}
 
 
 class Recorder:
@@ -75,8 +71,6 @@ class Monitor(Recorder):
         validation: Validation | None,
         sample_weight: Any = None,
     ) -> None:
-        if not (estimator.warm_start and hasattr(estimator, "history_")):
-            estimator.history_ = []
         super().__init__(estimator.history_)
         self.estimator, self.X, self.y, self.validation = estimator, X, y, validation
         self.metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -96,7 +90,6 @@ class Monitor(Recorder):
         self.printer.rows_seen(done % max(total, 1) or total, total)
 
     def pass_ended(self, event: Event) -> str | None:
-        self.estimator._training.forget_model()
         reason = self._validate(event)
         super().pass_ended(event)
         if self.estimator.verbose:
@@ -111,7 +104,6 @@ class Monitor(Recorder):
         return "callback" if stop else reason
 
     def finish(self) -> None:
-        self.estimator._training.forget_model()  # an interrupted pass is part of the model too
         self.root.call_on_fit_task_end(
             estimator=self.estimator,
             X=self.X,
@@ -120,8 +112,13 @@ class Monitor(Recorder):
         )
 
     def _fitted_attributes(self, event: Event) -> dict[str, Any]:
-        training = self.estimator._training.frozen()
-        return {"_training": training, "t_": event.t, "n_iter_": event.n_iter}
+        """A copy: it stays as it is while the training goes on."""
+        return {
+            "_training": copy.deepcopy(self.estimator._training),
+            "history_": list(self.history),
+            "t_": event.t,
+            "n_iter_": event.n_iter,
+        }
 
     def _validate(self, event: Event) -> str | None:
         if self.validation is None:

@@ -38,7 +38,9 @@ class HyperplaneModel:
 
     @property
     def coef(self) -> NDArray[np.float32]:  # (m, d)
-        return self.hyperplanes.weights[:, :-1]
+        coef = self.hyperplanes.weights[:, :-1]
+        coef.flags.writeable = False  # a copy: writing to it would change nothing
+        return coef
 
     @property
     def intercept(self) -> NDArray[np.float32]:  # (m,)

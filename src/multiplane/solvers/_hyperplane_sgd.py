@@ -67,9 +67,10 @@ class Online:
 class Alternating:
     """Assignments are fixed during a pass (a convex sub-problem), then chosen anew.
 
-    Without a start the first pass is an online one that records its assignments, and the
-    training ends when a reassignment changes nothing. With a start it goes on: a start can be
-    settled from the first (one hyperplane a class) and yet need many passes to be solved.
+    Without a start the first pass is an online one that records its assignments, with which the
+    second begins, and the training ends when a reassignment changes nothing. With a start it goes
+    on: a start can be settled from the first (one hyperplane a class) and yet need many passes to
+    be solved.
     """
 
     def __init__(self, start: Ids | None = None, n_threads: int = 1) -> None:
@@ -84,14 +85,13 @@ class Alternating:
             if self.z is None:
                 self.z = np.full(len(examples), -1, dtype=np.int32)
             return None
-        old, new = self.z, examples.assign(learner, self.n_threads)
-        # Before the second pass z stems from a moving model: equality would be chance.
-        stop = False
-        if self.obey and not self._goes_on and old is not None:
-            rows = examples.rows()
-            stop = np.array_equal(new[rows], old[rows])
-        self.z, self.obey = new, True
-        return "assignments no longer change" if stop else None
+        if not self.obey:
+            self.obey = True
+            return None
+        old, self.z = self.z, examples.assign(learner, self.n_threads)
+        rows = examples.rows()
+        settled = old is not None and np.array_equal(self.z[rows], old[rows])
+        return "assignments no longer change" if settled and not self._goes_on else None
 
 
 def fit(
