@@ -218,9 +218,8 @@ def whole_fit(clf, X, y, batch):
             twin.add(lane // n)
         z, obey = y * n + (random.random_sample(len(y)) * n).astype(int), True
     for number in range(clf.max_iter):
-        obey = obey or (
-            batch and number > 0
-        )  # what the first, online pass recorded is the second's start
+        # What the first, online pass recorded is the start of the second.
+        obey = obey or (batch and number > 0)
         if batch and number > twin.adaptive:
             scores = np.c_[X, np.ones(len(X))] @ twin.U.T
             scores[y[:, None] != np.array(twin.owner)] = -np.inf

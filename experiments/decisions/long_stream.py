@@ -22,7 +22,7 @@ BLOCK = 1_000_000
 def main() -> None:
     total = int(float(sys.argv[1])) if len(sys.argv) > 1 else 100_000_000
     X_test, y_test = make_checkerboard(2, 2, n=100_000, random_state=999)
-    for alpha in (10.0, 1e-2, 1e-4):
+    for alpha in (1e-1, 1e-2, 1e-4):
         for average in (True, False):
             clf = AMMClassifier(alpha=alpha, average=average, random_state=0)
             shown = BLOCK

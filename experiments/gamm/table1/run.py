@@ -60,7 +60,8 @@ def main() -> None:
                     for constant in (1.0, 0.5)
                     for m in protocol.candidates(model, "paper")  # the data is centred already
                 ]
-                chosen, _ = protocol.choose(plain, X, y, 3 if options.quick else 5, options.jobs)
+                folds, repeats = (3, 1) if options.quick else (5, 3)
+                chosen, _ = protocol.choose(plain, X, y, folds, options.jobs, repeats)
                 cell = {
                     "data": pattern,
                     "model": name,
