@@ -166,27 +166,32 @@ Out<std::int32_t, 1> owners(const Hyperplanes& h) {
   return copied<std::int32_t>(h.owner(), static_cast<std::size_t>(h.size()));
 }
 
-Out<std::int32_t, 1> winners_py(const Hyperplanes& h, const OwnedRows& X, int n_threads) {
+Out<std::int32_t, 1> winners_py(const Hyperplanes& h, const OwnedRows& X, int n_threads,
+                                bool check) {
   need_fit(X.rows, h);
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   Buffer<std::int32_t> out = new_buffer<std::int32_t>(n);
+  bool fine;
   {
     nb::gil_scoped_release release;
-    winners(h, X.rows, n_threads, out.data);
+    fine = winners(h, X.rows, n_threads, check ? kLargest : 0.0f, out.data);
   }
+  if (!fine) raise_if(check_values(X.rows));
   return array1(out, n);
 }
 
 Out<float, 2> decision_py(const Hyperplanes& h, const OwnedRows& X, std::int32_t n_classes,
-                          int n_threads) {
+                          int n_threads, bool check) {
   need_fit(X.rows, h);
   for (int i = 0; i < h.size(); ++i) need(h.owner(i) < n_classes, "a hyperplane's class is unknown");
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   Buffer<float> out = new_buffer<float>(n * static_cast<std::size_t>(n_classes));
+  bool fine;
   {
     nb::gil_scoped_release release;
-    decision(h, X.rows, n_classes, n_threads, out.data);
+    fine = decision(h, X.rows, n_classes, n_threads, check ? kLargest : 0.0f, out.data);
   }
+  if (!fine) raise_if(check_values(X.rows));
   return array2(out, n, static_cast<std::size_t>(n_classes));
 }
 
@@ -438,8 +443,8 @@ NB_MODULE(_native, m) {
               const std::tuple<In<float, 2>, In<std::int32_t, 1>, float>& s) {
              new (&h) Hyperplanes(from_lanes(std::get<0>(s), std::get<1>(s), std::get<2>(s)));
            })
-      .def("winners", &winners_py, "X"_a, "n_threads"_a = 1)
-      .def("decision", &decision_py, "X"_a, "n_classes"_a, "n_threads"_a = 1);
+      .def("winners", &winners_py, "X"_a, "n_threads"_a = 1, "check"_a = false)
+      .def("decision", &decision_py, "X"_a, "n_classes"_a, "n_threads"_a = 1, "check"_a = false);
 
   nb::class_<Learner>(m, "Learner")
       .def(nb::new_(&new_learner), nb::kw_only(), "n_features"_a, "bias"_a, "n_classes"_a, "lam"_a,

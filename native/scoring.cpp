@@ -1,6 +1,7 @@
 #include "scoring.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -15,9 +16,11 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // Calls use(i, scores of row i) for the rows [begin, end). Full rows go in blocks, so that a tile,
 // once in the cache, serves many of them.
+//
+// With a `largest` above zero a row's values are checked when it is met; false if one fails.
 template <class Use>
-void score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std::int64_t end,
-                 Use use) {
+bool score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std::int64_t end,
+                 float largest, Use use) {
   const std::size_t stride = static_cast<std::size_t>(h.n_tiles()) * kTile;
   std::vector<float> scores(stride * kPredictBlock);
   Scorer scorer(h.n_features());
@@ -33,6 +36,7 @@ void score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std
   const bool dense = rows.kind == Rows::Kind::dense;
   for (std::int64_t i = begin; i < end; ++i) {
     const Row row = scorer.shortened(rows.row(i));
+    if (largest > 0 && !loops().all_within(row.values, row.n_values, largest)) return false;
     if (dense && row.kind != Row::Kind::dense) {
       scorer.score(h, &row, 1, scores.data());
       use(i, scores.data());
@@ -43,18 +47,21 @@ void score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std
     if (n == (dense ? kPredictBlock : kSparseBlock)) flush();
   }
   flush();
+  return true;
 }
 
 // Splits the rows into one range a thread. What a row gets does not depend on the split.
 template <class Use>
-void score_all(const Hyperplanes& h, const Rows& rows, int n_threads, Use use) {
+bool score_all(const Hyperplanes& h, const Rows& rows, int n_threads, float largest, Use use) {
   const std::int64_t n = rows.n_rows;
   const std::int64_t n_ranges = std::clamp<std::int64_t>(n_threads, 1, n / 64 + 1);
   std::vector<std::thread> threads;
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(n_ranges));
+  std::atomic<bool> fine{true};
   const auto work = [&](std::int64_t k) {
     try {
-      score_range(h, rows, n * k / n_ranges, n * (k + 1) / n_ranges, use);
+      if (!score_range(h, rows, n * k / n_ranges, n * (k + 1) / n_ranges, largest, use))
+        fine = false;
     } catch (...) {
       failures[static_cast<std::size_t>(k)] = std::current_exception();
     }
@@ -71,19 +78,21 @@ void score_all(const Hyperplanes& h, const Rows& rows, int n_threads, Use use) {
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
+  return fine;
 }
 
 }  // namespace
 
-void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t* winner) {
-  score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
+bool winners(const Hyperplanes& h, const Rows& rows, int n_threads, float largest,
+             std::int32_t* winner) {
+  return score_all(h, rows, n_threads, largest, [&](std::int64_t i, const float* scores) {
     winner[i] = loops().winner(scores, h.owner(), h.n_tiles());
   });
 }
 
 void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,
                       int n_threads, std::int32_t* winner) {
-  score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
+  score_all(h, rows, n_threads, 0.0f, [&](std::int64_t i, const float* scores) {
     const Best best = loops().best(scores, h.owner(), h.n_tiles(), y[i]);
     winner[i] = positive && !(best.right > 0.0f)
                     ? -1
@@ -91,12 +100,12 @@ void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t
   });
 }
 
-void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
-              float* out) {
+bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
+              float largest, float* out) {
   std::vector<char> owns(static_cast<std::size_t>(n_classes), 0);
   for (int lane = 0; lane < h.size(); ++lane) owns[static_cast<std::size_t>(h.owner(lane))] = 1;
   const bool some_without = std::find(owns.begin(), owns.end(), 0) != owns.end();
-  score_all(h, rows, n_threads, [&](std::int64_t i, const float* scores) {
+  return score_all(h, rows, n_threads, largest, [&](std::int64_t i, const float* scores) {
     float* row = out + i * n_classes;
     std::fill(row, row + n_classes, kMinusInfinity);
     for (int lane = 0; lane < h.size(); ++lane) {

@@ -7,9 +7,13 @@
 
 namespace multiplane {
 
+// winners() and decision(): with a `largest` above zero values are checked as rows are met; false if one
+// is not a number or beyond, and the output is then unfinished.
+
 // winner[i] = the lane with the greatest score, -1 if there is none. Among equals the lowest class
 // wins, as with the argmax of decision().
-void winners(const Hyperplanes& h, const Rows& rows, int n_threads, std::int32_t* winner);
+bool winners(const Hyperplanes& h, const Rows& rows, int n_threads, float largest,
+             std::int32_t* winner);
 
 // Of the lanes that y[i] owns: the first with the greatest score, -1 if there is none or, where
 // `positive`, if that score is not above zero (then the reserved zero hyperplane is the best).
@@ -18,7 +22,7 @@ void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t
 
 // out[i, k] = greatest score among the lanes of class k. A class without hyperplanes
 // gets a little less than the row's least value: it never wins.
-void decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
-              float* out);
+bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
+              float largest, float* out);
 
 }  // namespace multiplane

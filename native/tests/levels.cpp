@@ -62,7 +62,7 @@ std::pair<std::uint64_t, double> run(const Problem& p) {
   }
   std::vector<float> scores(static_cast<std::size_t>(p.n * kClasses));
   const Hyperplanes model = learner.snapshot();
-  decision(model, rows, kClasses, 2, scores.data());
+  decision(model, rows, kClasses, 2, 0.0f, scores.data());
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::uint64_t h = digest(0xcbf29ce484222325u, scores.data(), scores.size() * sizeof(float));

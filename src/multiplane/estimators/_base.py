@@ -505,7 +505,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             accept_large_sparse=True,
             reset=False,
         )
-        return Matrix(X)
+        return Matrix(X, check_later=True)
 
     def _widen(self, X: Any) -> Any:
         """LIBSVM files end with the highest index they use: missing columns are zeros."""

@@ -52,13 +52,14 @@ class HyperplaneModel:
 
     def winners(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]:
         """The hyperplane that decides each row, (n,); among equals that of the lowest class."""
-        return np.concatenate([self.hyperplanes.winners(r, n_threads) for _, r in X.chunks()])
+        return np.concatenate(
+            [self.hyperplanes.winners(r, n_threads, not X.checked) for _, r in X.chunks()]
+        )
 
     def predict(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]:
         """Class codes, (n,)."""
-        if len(self) == 0:
-            return np.zeros(X.shape[0], dtype=np.int32)
-        return self.owner[self.winners(X, n_threads)]
+        winners = self.winners(X, n_threads)
+        return self.owner[winners] if len(self) else np.zeros(X.shape[0], dtype=np.int32)
 
     def decision(self, X: Matrix, n_threads: int = 1) -> NDArray[np.float32]:
         """Highest score among the hyperplanes of each class, (n, n_classes).
@@ -67,5 +68,8 @@ class HyperplaneModel:
         it never wins.
         """
         return np.concatenate(
-            [self.hyperplanes.decision(r, self.n_classes, n_threads) for _, r in X.chunks()]
+            [
+                self.hyperplanes.decision(r, self.n_classes, n_threads, not X.checked)
+                for _, r in X.chunks()
+            ]
         )
