@@ -86,17 +86,6 @@ class Hyperplanes {
   // Keep these lanes (ascending), in their order; the others are gone.
   void keep(const std::vector<int>& lanes);
 
-  // Ask for the lines that scoring a sparse row will read.
-  void prefetch(const Row& x) const {
-    const auto touch = [&](const auto* indices) {
-      for (std::int64_t k = 0; k < x.n_values; ++k)
-        for (const float* tile : pointers_)
-          __builtin_prefetch(tile + static_cast<std::int64_t>(indices[k]) * kTile);
-    };
-    if (x.kind == Row::Kind::sparse32) touch(static_cast<const std::int32_t*>(x.indices));
-    if (x.kind == Row::Kind::sparse64) touch(static_cast<const std::int64_t*>(x.indices));
-  }
-
   // lane += c * (x, bias)
   void add_row(int i, const Row& x, float c) {
     float* u = lane(i);

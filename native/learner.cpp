@@ -21,10 +21,8 @@ double uniform(std::uint64_t seed, std::int64_t t) {
 // u is up to 1 / this larger than what it stands for: one decimal digit is lost at most.
 constexpr double kSmallestScale = 0.1;
 
-// How many rows before its turn a shuffled row is asked for, and then, if tiles are larger than the
-// second-level cache, the lines of the tiles that it needs.
-constexpr std::int64_t kFarAhead = 12, kAhead = 6;
-constexpr std::int64_t kCache = 256 << 10;
+// How many rows before its turn a shuffled row is asked for.
+constexpr std::int64_t kFarAhead = 12;
 
 double squared_norm(const Row& x) {
   double sum = 0;
@@ -44,7 +42,6 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
   const bool dense = rows.kind == Rows::Kind::dense;
   const int most = dense ? loops().block : kSparseBlock;
-  const bool wide = !dense && u_.n_features() * kTile * 4 > kCache;
   Scorer scorer(u_.n_features());
   std::vector<float> scores;
   Row block[kMaxBlock];
@@ -59,7 +56,6 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
     for (; n_checked < k + in_block; ++n_checked) {
       const Row& x = block[n_checked - k];
       if (order && n_checked + kFarAhead < n) rows.prefetch(order[n_checked + kFarAhead]);
-      if (wide && n_checked + kAhead < n) u_.prefetch(rows.row(number(n_checked + kAhead)));
       if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
         counts.bad_row = number(n_checked);
         return counts;
