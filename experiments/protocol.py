@@ -2,7 +2,8 @@
 
 A *cell* is one model on one data set. "paper" is the published algorithm (average=False) with the
 features as the paper has them; "ours" is the library's defaults, where cross-validation may also
-choose to centre the features. Test data is looked at once, after everything has been chosen.
+choose to centre the features. No choice in a run looks at test data; README.md says
+how the protocol itself came about.
 """
 
 from __future__ import annotations

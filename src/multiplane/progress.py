@@ -36,7 +36,7 @@ class Event:
     error: float  # share of the rows since the last pass or pruning predicted wrongly when met
     loss: float  # mean hinge loss on the same rows, when met
     updates: float  # share of the same rows that changed the model
-    seconds: float  # of training since the call began
+    seconds: float  # of training since the learner was born
     extra: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
