@@ -3,8 +3,11 @@
 import bz2
 import doctest
 import gzip
+import hashlib
 import lzma
+import tracemalloc
 from functools import cache
+from itertools import islice
 from urllib.error import URLError
 
 import numpy as np
@@ -14,7 +17,7 @@ import sklearn.datasets as skd
 from sklearn.utils import Bunch
 
 from multiplane import datasets
-from multiplane.datasets import _real, _synthetic
+from multiplane.datasets import _real, _streams, _synthetic
 
 
 def cell(x, n_cells):
@@ -31,7 +34,7 @@ def test_public_names_exist_and_are_documented():
         assert len(getattr(datasets, name).__doc__) > 100, name
 
 
-@pytest.mark.parametrize("module", [_synthetic, _real])
+@pytest.mark.parametrize("module", [_synthetic, _streams, _real])
 def test_docstring_examples(module):
     result = doctest.testmod(module)
     assert result.attempted >= 6  # a suite without examples would pass too
@@ -155,7 +158,12 @@ def test_both_classes_own_a_weight():
         assert sorted(owner) == [0, 1]
 
 
-MAKERS = [datasets.make_checkerboard, datasets.make_xor_strip, datasets.make_weights]
+MAKERS = [
+    datasets.make_checkerboard,
+    datasets.make_waveform,
+    datasets.make_weights,
+    datasets.make_xor_strip,
+]
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -184,11 +192,254 @@ def test_the_seed_decides(make):
         (datasets.make_weights, {"n_weights": 1}, r"n_weights must be .*least 2, got 1; try"),
         (datasets.make_weights, {"n_features": 0}, r"n_features must be .*got 0; try"),
         (datasets.make_weights, {"n": 0}, r"n must be .*least 1, got 0; try"),
+        (datasets.make_waveform, {"n": None}, r"n must be .*least 1, got None; try"),
+        # Streams tell at the call, not when their first block is asked for.
+        (datasets.stream_checkerboard, {"rows": 1, "cols": 1}, r"two squares.*; use rows"),
+        (datasets.stream_checkerboard, {"cols": 0}, r"cols must be .*got 0; try"),
+        (datasets.stream_checkerboard, {"block_size": 0}, r"block_size must .*got 0; try block"),
+        (datasets.stream_waveform, {"block_size": 1e4}, r"block_size must .*got 10000\.0; try"),
+        (datasets.stream_waveform, {"n": 0}, r"n must be .*got 0; use n=None for a stream"),
     ],
 )
 def test_wrong_parameters_are_told(make, wrong, message):
     with pytest.raises(ValueError, match=message):
         make(**wrong)
+
+
+# --- waves --------------------------------------------------------------------------------
+
+# The base waves by hand, and those mixed by classes 0, 1 and 2.
+RAMP = [0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0]
+WAVES = np.array([RAMP + [0] * 8, [0] * 8 + RAMP, [0] * 4 + RAMP + [0] * 4], dtype=float)
+MIXED = [(0, 1), (0, 2), (1, 2)]
+
+
+def moments(X):
+    """Mean, covariance and mean squared distance from the mean, each with its standard error."""
+    Z = X.astype(float)
+    mean = Z.mean(axis=0)
+    Z -= mean
+    covariance = Z.T @ Z / len(Z)
+    distance = (Z**2).sum(axis=1)
+    # Var(z_i z_j) = E(z_i^2 z_j^2) - E(z_i z_j)^2, whatever the law of z
+    variances = np.diag(covariance), (Z**2).T @ Z**2 / len(Z) - covariance**2, distance.var()
+    errors = (np.sqrt(variance / len(Z)) for variance in variances)
+    return list(zip((mean, covariance, distance.mean()), errors, strict=True))
+
+
+@cache
+def waves():
+    return datasets.make_waveform(300_000, random_state=10)
+
+
+def test_waveform_has_the_moments_of_its_formula():
+    X, y = waves()
+    assert X.shape == (300_000, 21)
+    assert X.dtype == np.float32
+    assert X.flags.c_contiguous
+    assert y.dtype == np.int64
+    # class counts: five standard deviations of Binomial(n, 1/3)
+    assert (abs(np.bincount(y) - 1e5) < 5 * np.sqrt(3e5 * 2 / 9)).all()
+    for code, (a, b) in enumerate(MIXED):
+        way = WAVES[a] - WAVES[b]
+        truth = (
+            (WAVES[a] + WAVES[b]) / 2,
+            np.eye(21) + np.outer(way, way) / 12,  # u has variance 1/12
+            21 + way @ way / 12,
+        )
+        for (found, error), true in zip(moments(X[y == code]), truth, strict=True):
+            assert (abs(found - true) < 5 * error).all()
+
+
+def test_waveform_mixes_uniformly():
+    # On the way from wave b to wave a, a row lies at u + noise. The noise has a standard
+    # deviation of at most 0.09, so that from 0.3 to 0.7 a uniform u stays uniform, to 3e-4.
+    X, y = waves()
+    for code, (a, b) in enumerate(MIXED):
+        way = WAVES[a] - WAVES[b]
+        place = (X[y == code] - WAVES[b]) @ way / (way @ way)
+        counts = np.histogram(place, bins=4, range=(0.3, 0.7))[0]
+        share = 0.1 * len(place)
+        assert (abs(counts - share) < 5 * np.sqrt(share)).all()
+
+
+def test_waveform_agrees_with_the_real_set():
+    # Five standard errors, nearly all of them of the 1,650 real rows a class. Single entries of
+    # the covariance are seen to a tenth; the mean distance sees the noise's variance to 0.05.
+    data = real("waveform")
+    X, y = waves()
+    for code in range(3):
+        pairs = zip(moments(data.X[data.y == code]), moments(X[y == code]), strict=True)
+        for (found, error), (ours, our_error) in pairs:
+            assert (abs(found - ours) < 5 * np.hypot(error, our_error)).all()
+
+
+def test_best_accuracy_on_waves_is_as_told():
+    # A class's density is the mean over u of normal densities around the mixture: a sum over
+    # 50 midpoints, a third of the noise's deviation apart or less.
+    X, y = (part[:60_000] for part in waves())
+    u = (np.arange(50) + 0.5) / 50
+    density = np.empty((3, len(X)))
+    for code, (a, b) in enumerate(MIXED):
+        way, rest = WAVES[a] - WAVES[b], X - WAVES[b]
+        along = np.outer(rest @ way, u) - u**2 * (way @ way) / 2  # (n, 50)
+        # less what all classes share, so that no row underflows
+        shift = (WAVES[b] * (X - WAVES[b] / 2)).sum(axis=1, keepdims=True)
+        density[code] = np.logaddexp.reduce(along + shift, axis=1)
+    accuracy = (density.argmax(axis=0) == y).mean()
+    assert "gets 86.7 % right" in datasets.make_waveform.__doc__
+    # five standard deviations of a binomial share
+    assert abs(accuracy - 0.867) < 5 * np.sqrt(0.867 * 0.133 / len(y))
+
+
+# --- streams ------------------------------------------------------------------------------
+
+STREAMS = [datasets.stream_checkerboard, datasets.stream_waveform]
+LONG = 2 * _streams._CHUNK + 1_234  # ends inside the third chunk
+
+
+def whole(blocks):
+    """The rows of all blocks."""
+    Xs, ys = zip(*blocks, strict=True)
+    return np.concatenate(Xs), np.concatenate(ys)
+
+
+def assert_same_rows(one, other):
+    for a, b in zip(one, other, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("block_size", [1, 7, 10_000, 16_383, 16_384, 16_385, LONG, 100_000])
+def test_rows_do_not_depend_on_the_blocks(stream, block_size):
+    blocks = list(stream(n=LONG, block_size=block_size, random_state=0))
+    sizes = [len(y) for _, y in blocks]
+    assert sizes[:-1] == [block_size] * (len(sizes) - 1)
+    assert 0 < sizes[-1] <= block_size
+    assert sum(sizes) == LONG
+    assert all(X.flags.c_contiguous for X, _ in blocks)
+    assert_same_rows(whole(blocks), whole(stream(n=LONG, random_state=0)))
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_rows_do_not_depend_on_their_number(stream):
+    X, y = whole(islice(stream(random_state=0), 7))  # endless
+    assert len(y) == 70_000
+    for n in (1, 9_999, 10_000, 10_001, _streams._CHUNK, LONG):
+        assert_same_rows(whole(stream(n=n, random_state=0)), (X[:n], y[:n]))
+
+
+def test_made_waves_are_the_first_of_the_stream():
+    for n in (1, 5_000, LONG):
+        made = datasets.make_waveform(n, random_state=0)
+        assert_same_rows(made, whole(datasets.stream_waveform(n, random_state=0)))
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_the_seed_decides_over_streams(stream):
+    rows = whole(stream(n=LONG, random_state=8))
+    assert_same_rows(rows, whole(stream(n=LONG, random_state=np.random.RandomState(8))))
+    for seed in (9, None):
+        assert (whole(stream(n=LONG, random_state=seed))[0] != rows[0]).any(axis=1).all()
+    # One generator gives its streams one after the other, seeded when they are asked for.
+    rng = np.random.RandomState(8)
+    first, second = stream(n=LONG, random_state=rng), stream(n=LONG, random_state=rng)
+    assert (whole(second)[0] != rows[0]).any()
+    assert_same_rows(whole(first), rows)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_chunks_differ(stream):
+    X, _ = whole(stream(n=3 * _streams._CHUNK, random_state=0))
+    first, second, third = np.split(X, 3)
+    for one, other in ((first, second), (first, third), (second, third)):
+        assert (one != other).any(axis=1).mean() == 1
+        # and are not related: a correlation of n pairs is below five standard errors
+        assert abs(np.corrcoef(one[:, 0], other[:, 0])[0, 1]) < 5 / np.sqrt(len(one))
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("block_size", [100, _streams._CHUNK])
+def test_blocks_belong_to_the_caller(stream, block_size):
+    rows = whole(stream(n=2 * block_size, random_state=0))
+    blocks = stream(block_size=block_size, random_state=0)
+    first = next(blocks)
+    copy = [part.copy() for part in first]
+    second = next(blocks)
+    assert_same_rows(first, copy)  # later blocks do not overwrite it
+    for part in first:
+        part[:] = 99
+    assert_same_rows(second, [part[block_size:] for part in rows])  # nor it them
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_long_streams_need_little_memory(stream):
+    # A chunk and what it is made of: 1.2 MB (checkerboard) and 10.2 MB (waves) were seen. The
+    # 500,000 rows themselves would take 8 and 46 MB.
+    tracemalloc.start()
+    for _ in stream(n=500_000, block_size=100, random_state=0):
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (2e6 if stream is datasets.stream_checkerboard else 14e6)
+
+
+def test_streams_are_the_same_bytes_as_ever():
+    # Seeds in published experiments rely on these: a change belongs under "same call, different
+    # numbers". Little-endian, so that all machines hash alike.
+    X, y = whole(datasets.stream_checkerboard(n=LONG, random_state=0))
+    digest = hashlib.sha256(X.astype("<f4").tobytes() + y.astype("<i8").tobytes()).hexdigest()
+    assert digest[:16] == "99b2fcecb31daec5"
+    X, y = whole(datasets.stream_waveform(n=LONG, random_state=0))
+    assert hashlib.sha256(y.astype("<i8").tobytes()).hexdigest()[:16] == "540971d342c3caa7"
+    # Normal numbers go through the C library's logarithm: its last bit may differ, and float32
+    # shows it now and then as 1e-7 of a value.
+    np.testing.assert_allclose(X[LONG - 1, :3], [-0.0963204, -0.5988732, -1.6803892], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "cols"), BOARDS)
+def test_streamed_checkerboard_labels_follow_from_the_squares(rows, cols):
+    X, y = whole(datasets.stream_checkerboard(rows, cols, n=LONG, random_state=0))
+    assert X.shape == (LONG, 2)
+    assert X.dtype == np.float32
+    assert y.dtype == np.int64
+    np.testing.assert_array_equal((cell(X[:, 1], rows) + cell(X[:, 0], cols)) % 2, y)
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 4, 7, 100, 1_000])
+def test_streamed_points_next_to_an_edge_are_on_the_right_side(n_cells):
+    # Of the 2^24 places along an axis, those around each edge of a square, and both ends.
+    edges = np.arange(n_cells + 1) * 2**24 // n_cells
+    places = np.clip(np.add.outer(edges, range(-2, 3)).ravel(), 0, 2**24 - 1)
+
+    class Edges:
+        def randint(self, high, size, dtype):
+            assert high == 2**24
+            return np.broadcast_to(places[:, None], size).astype(dtype)
+
+    X, y = _streams._draw_board(n_cells, 1, len(places), Edges())
+    position = (X[:, 1].astype(float) + 1) / 2 * n_cells  # exact: 24 digits by 10
+    assert (abs(X) < 1).all()
+    assert (position != np.rint(position)).all()  # on no edge
+    np.testing.assert_array_equal(np.floor(position) % 2, y)
+    assert set(np.floor(position)) == set(range(n_cells))
+
+
+@pytest.mark.parametrize("n_rows", [3, 4])
+def test_streamed_checkerboard_is_filled_evenly(n_rows):
+    n = 50_000
+    X, y = whole(datasets.stream_checkerboard(n_rows, 3, n=n, random_state=2))
+    counts = np.bincount(3 * cell(X[:, 1], n_rows) + cell(X[:, 0], 3), minlength=3 * n_rows)
+    share = 1 / (3 * n_rows)
+    # five standard deviations of a binomial count, here and below
+    assert (abs(counts - n * share) < 5 * np.sqrt(n * share)).all()
+    for axis in (0, 1):
+        strips = np.bincount(cell(X[:, axis], 50), minlength=50)
+        assert (abs(strips - n / 50) < 5 * np.sqrt(n / 50)).all()
+    assert abs(np.corrcoef(X.T)[0, 1]) < 5 / np.sqrt(n)
+    ones = 1 / 2 if n_rows == 4 else 4 / 9
+    assert abs(y.mean() - ones) < 5 * np.sqrt(ones * (1 - ones) / n)
 
 
 # --- reading ------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Data to try the classifiers on: three generators with known answers, nine real sets.
+"""Data to try the classifiers on: generators with known answers, nine real sets.
 
-The generators need nothing but a seed. The loaders read files from a folder
-(see :func:`data_directory`) and ask scikit-learn to download what is not there.
+The generators need nothing but a seed; those named ``stream_`` give blocks of rows without end.
+The loaders read files from a folder (see :func:`data_directory`) and ask scikit-learn to
+download what is not there.
 """
 
 from ._real import (
@@ -18,6 +19,7 @@ from ._real import (
     read_libsvm,
     round_digits,
 )
+from ._streams import make_waveform, stream_checkerboard, stream_waveform
 from ._synthetic import make_checkerboard, make_weights, make_xor_strip
 
 __all__ = [
@@ -32,8 +34,11 @@ __all__ = [
     "load_usps",
     "load_waveform",
     "make_checkerboard",
+    "make_waveform",
     "make_weights",
     "make_xor_strip",
     "read_libsvm",
     "round_digits",
+    "stream_checkerboard",
+    "stream_waveform",
 ]

@@ -68,15 +68,9 @@ def make_checkerboard(
     >>> int(y.sum())
     500
     """
-    _check_count("rows", rows, 1)
-    _check_count("cols", cols, 1)
+    _check_board(rows, cols)
     _check_count("n", n, 1)
     _check_noise(noise)
-    if rows * cols < 2:
-        raise ValueError(
-            "a checkerboard needs at least two squares to have two classes, got rows=1, cols=1; "
-            "use rows=1, cols=2 for the smallest one"
-        )
     rng = check_random_state(random_state)
     y = rng.permutation(np.arange(n, dtype=np.int64) % 2)
     r, c = _squares(y, rows, cols, rng)
@@ -266,12 +260,20 @@ def _winners(X: Floats, W: Doubles) -> Ints:
     return winners
 
 
-def _check_count(name: str, value: Any, least: int) -> None:
+def _check_count(name: str, value: Any, least: int, advice: str | None = None) -> None:
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least:
+        advice = advice or f"try {name}={least} for the smallest problem"
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}; {advice}")
+
+
+def _check_board(rows: Any, cols: Any) -> None:
+    _check_count("rows", rows, 1)
+    _check_count("cols", cols, 1)
+    if rows * cols < 2:
         raise ValueError(
-            f"{name} must be an integer of at least {least}, got {value!r}; "
-            f"try {name}={least} for the smallest problem"
+            "a checkerboard needs at least two squares to have two classes, got rows=1, cols=1; "
+            "use rows=1, cols=2 for the smallest one"
         )
 
 
