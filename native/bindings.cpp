@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "kernel_learner.hpp"
 #include "learner.hpp"
 #include "scoring.hpp"
 
@@ -61,7 +62,8 @@ Out<T, 1> copied(const C& values, std::size_t n) {
 // Exclusive use of a learner. The GIL is let go while waiting: its holder may be waiting for us.
 class Locked {
  public:
-  explicit Locked(const Learner& learner) : mutex_(*learner.mutex_) {
+  template <class AnyLearner>
+  explicit Locked(const AnyLearner& learner) : mutex_(*learner.mutex_) {
     nb::gil_scoped_release release;
     mutex_.lock();
   }
@@ -129,11 +131,12 @@ OwnedRows csr_rows(In<float, 1> values, In<Index, 1> indices, In<Index, 1> indpt
   return owned;
 }
 
-void need_fit(const Rows& rows, const Hyperplanes& h) {
+template <class Model>
+void need_fit(const Rows& rows, const Model& model) {
   // Sparse rows may lack trailing columns: what is not stored is zero.
-  need(rows.kind == Rows::Kind::dense ? rows.n_features == h.n_features()
-                                      : rows.n_features <= h.n_features(),
-       "rows and hyperplanes differ in their number of features");
+  need(rows.kind == Rows::Kind::dense ? rows.n_features == model.n_features()
+                                      : rows.n_features <= model.n_features(),
+       "rows and model differ in their number of features");
 }
 
 Out<float, 2> lanes(const Hyperplanes& h) {
@@ -206,6 +209,18 @@ Learner new_learner(std::int64_t n_features, float bias, std::int32_t n_classes,
   return learner;
 }
 
+nb::dict as_dict(const LearnerCounts& counts) {
+  nb::dict out;
+  out["rows"] = counts.rows;
+  out["updates"] = counts.updates;
+  out["mistakes"] = counts.mistakes;
+  out["created"] = counts.created;
+  out["duplicated"] = counts.duplicated;
+  out["loss"] = counts.loss;
+  out["weight"] = counts.weight;
+  return out;
+}
+
 nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                   std::optional<In<std::int64_t, 1>> order,
                   std::optional<In<float, 1>> weight,
@@ -243,15 +258,7 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                            check ? kLargest : 0.0f);
   }
   if (counts.bad_row >= 0) raise_if(check_values(rows));
-  nb::dict out;
-  out["rows"] = counts.rows;
-  out["updates"] = counts.updates;
-  out["mistakes"] = counts.mistakes;
-  out["created"] = counts.created;
-  out["duplicated"] = counts.duplicated;
-  out["loss"] = counts.loss;
-  out["weight"] = counts.weight;
-  return out;
+  return as_dict(counts);
 }
 
 // The best hyperplane of its own class for every row, as ids; -1 where the reserved zero
@@ -348,12 +355,227 @@ void need_class(const Learner& learner, std::int32_t y) {
 }
 
 // A property that is read under the lock.
-template <class Get>
+template <class AnyLearner = Learner, class Get>
 auto read(Get get) {
-  return [get](const Learner& learner) {
+  return [get](const AnyLearner& learner) {
     const Locked locked(learner);
     return get(learner);
   };
+}
+
+// --- kernel machines ---
+
+Kernel kernel_named(const std::string& name, double gamma, double coef0, std::int32_t degree) {
+  need(std::isfinite(gamma) && std::isfinite(coef0) && degree >= 0, "kernel parameters: out of range");
+  const auto make = [&](Kernel::Kind kind) {
+    return Kernel{kind, static_cast<float>(gamma), static_cast<float>(coef0), degree};
+  };
+#define MP_NAMED(text, Type, definite) \
+  if (name == text) return make(Kernel::Kind::Type);
+  MP_KERNELS(MP_NAMED)
+#undef MP_NAMED
+  throw std::invalid_argument("unknown kernel '" + name + "'");
+}
+
+std::string kernel_name(const Kernel& kernel) {
+  switch (kernel.kind) {
+#define MP_NAME(text, Type, definite) \
+  case Kernel::Kind::Type: return text;
+    MP_KERNELS(MP_NAME)
+#undef MP_NAME
+  }
+  return "";
+}
+
+Out<float, 2> vectors(const KernelMachine& machine) {
+  const auto n = static_cast<std::size_t>(machine.size());
+  const auto d = static_cast<std::size_t>(machine.n_features());
+  Buffer<float> out = new_buffer<float>(n * d);
+  for (int i = 0; i < machine.size(); ++i)
+    machine.copy_vector(i, out.data + static_cast<std::size_t>(i) * d);
+  return array2(out, n, d);
+}
+
+// A row a support vector; get(class, support vector)
+template <class Get>
+Out<float, 2> coefficients(int n, int n_classes, Get get) {
+  Buffer<float> out = new_buffer<float>(static_cast<std::size_t>(n) * static_cast<std::size_t>(n_classes));
+  float* next = out.data;
+  for (int i = 0; i < n; ++i)
+    for (int c = 0; c < n_classes; ++c) *next++ = get(c, i);
+  return array2(out, static_cast<std::size_t>(n), static_cast<std::size_t>(n_classes));
+}
+Out<float, 2> dual_coef(const KernelMachine& machine) {
+  return coefficients(machine.size(), machine.n_classes(),
+                      [&](int c, int i) { return machine.coef(c, i); });
+}
+
+KernelMachine new_machine(In<float, 2> vectors, In<float, 2> coef, const std::string& kernel,
+                          double gamma, double coef0, std::int32_t degree) {
+  need(vectors.shape(0) == coef.shape(0), "vectors and coefficients differ in number");
+  const auto d = static_cast<std::int64_t>(vectors.shape(1));
+  KernelMachine machine(d, static_cast<int>(coef.shape(1)),
+                        kernel_named(kernel, gamma, coef0, degree));
+  for (std::size_t i = 0; i < vectors.shape(0); ++i) {
+    const Row x{Row::Kind::dense, vectors.data() + i * vectors.shape(1), nullptr, d};
+    const int slot = machine.add(x, squared_norm(x));
+    for (std::size_t c = 0; c < coef.shape(1); ++c)
+      machine.set_coef(static_cast<int>(c), slot, coef(i, c));
+  }
+  return machine;
+}
+
+nb::tuple machine_state(const KernelMachine& machine) {
+  const Kernel& k = machine.kernel();
+  return nb::make_tuple(vectors(machine), dual_coef(machine), kernel_name(k), k.gamma, k.coef0,
+                        k.degree);
+}
+
+Out<float, 2> kernel_decision_py(const KernelMachine& machine, const OwnedRows& X, int n_threads,
+                                 bool check) {
+  need_fit(X.rows, machine);
+  const auto n = static_cast<std::size_t>(X.rows.n_rows);
+  const auto n_classes = static_cast<std::size_t>(machine.n_classes());
+  Buffer<float> out = new_buffer<float>(n * n_classes);
+  bool fine;
+  {
+    nb::gil_scoped_release release;
+    fine = decision(machine, X.rows, n_threads, check ? kLargest : 0.0f, out.data);
+  }
+  if (!fine) raise_if(check_values(X.rows));
+  return array2(out, n, n_classes);
+}
+
+KernelLearner new_kernel_learner(std::int64_t n_features, std::int32_t n_classes, double lam,
+                                 const std::string& kernel, double gamma, double coef0,
+                                 std::int32_t degree, std::int32_t budget,
+                                 const std::string& maintenance, bool ball_projection, bool average,
+                                 std::uint64_t seed) {
+  need(n_features >= 0 && n_classes >= 0 && lam > 0 && budget >= 0,
+       "learner: sizes and lam must be positive");
+  need(n_features <= Tile::kMostFeatures, "more than 2^40 features do not fit into any memory");
+  need(maintenance_named(maintenance) != nullptr, "unknown maintenance");
+  need(kernel == "rbf" || maintenance.rfind("merge", 0) != 0 || budget == 0,
+       "merging needs the RBF kernel");
+  return KernelLearner(n_features, n_classes,
+                       {lam, kernel_named(kernel, gamma, coef0, degree), budget, maintenance,
+                        ball_projection, average, seed});
+}
+
+nb::dict kernel_learn_py(KernelLearner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
+                         std::optional<In<std::int64_t, 1>> order,
+                         std::optional<In<float, 1>> weight, bool check) {
+  const Locked locked(learner);
+  const Rows& rows = X.rows;
+  need_fit(rows, learner.support_.machine());
+  const std::size_t n_rows = static_cast<std::size_t>(rows.n_rows);
+  need(y.shape(0) == n_rows, "y and X differ in length");
+  need(!weight || weight->shape(0) == n_rows, "sample weights and X differ in length");
+  const std::int64_t n = order ? static_cast<std::int64_t>(order->shape(0)) : rows.n_rows;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t i = order ? order->data()[k] : k;
+    need(i >= 0 && i < rows.n_rows, "row number out of range");
+    need(y.data()[i] >= 0 && y.data()[i] < learner.support_.machine().n_classes(),
+         "class code out of range");
+  }
+  LearnerCounts counts;
+  {
+    nb::gil_scoped_release release;
+    counts = learner.learn(rows, order ? order->data() : nullptr, n, y.data(),
+                           weight ? weight->data() : nullptr, check ? kLargest : 0.0f);
+  }
+  if (counts.bad_row >= 0) raise_if(check_values(rows));
+  return as_dict(counts);
+}
+
+nb::dict kernel_state_py(const KernelLearner& learner) {
+  const Locked locked(learner);
+  const KernelLearnerConfig& c = learner.config_;
+  const Support& support = learner.support_;
+  const KernelMachine& machine = support.machine();
+  nb::dict s;
+  s["n_features"] = machine.n_features();
+  s["n_classes"] = machine.n_classes();
+  s["lam"] = c.lam;
+  s["kernel"] = kernel_name(c.kernel);
+  s["gamma"] = c.kernel.gamma;
+  s["coef0"] = c.kernel.coef0;
+  s["degree"] = c.kernel.degree;
+  s["budget"] = c.budget;
+  s["maintenance"] = c.maintenance;
+  s["ball_projection"] = c.ball_projection;
+  s["average"] = c.average;
+  s["seed"] = c.seed;
+  s["t"] = learner.t_;
+  s["scale"] = learner.scale_;
+  s["squared_norm"] = learner.squared_norm_;
+  s["norm_is_exact"] = learner.norm_is_exact_;
+  s["last_change"] = learner.last_change_;
+  s["degradation"] = learner.degradation_;
+  s["average_unit"] = learner.average_unit_;
+  s["average_sum"] = learner.average_sum_;
+  s["average_weight"] = learner.average_weight_;
+  s["vectors"] = vectors(machine);
+  s["coef"] = dual_coef(machine);
+  s["sums"] = support.averages() ? nb::cast(coefficients(support.size(), machine.n_classes(),
+                                                         [&](int k, int i) { return support.sum(k, i); }))
+                                 : nb::none();
+  std::vector<std::int64_t> born;
+  for (int i = 0; i < support.size(); ++i) born.push_back(support.born(i));
+  s["born"] = copied<std::int64_t>(born, born.size());
+  const std::vector<double> memory = learner.maintenance_->memory();
+  s["memory"] = copied<double>(memory, memory.size());
+  return s;
+}
+
+KernelLearner kernel_learner_from_state(const nb::dict& s) {
+  KernelLearner learner = new_kernel_learner(
+      get<std::int64_t>(s, "n_features"), get<std::int32_t>(s, "n_classes"), get<double>(s, "lam"),
+      get<std::string>(s, "kernel"), get<double>(s, "gamma"), get<double>(s, "coef0"),
+      get<std::int32_t>(s, "degree"), get<std::int32_t>(s, "budget"),
+      get<std::string>(s, "maintenance"), get<bool>(s, "ball_projection"), get<bool>(s, "average"),
+      get<std::uint64_t>(s, "seed"));
+  const auto vectors = get<In<float, 2>>(s, "vectors");
+  const auto coef = get<In<float, 2>>(s, "coef");
+  const auto born = get<In<std::int64_t, 1>>(s, "born");
+  const auto memory = get<In<double, 1>>(s, "memory");
+  Support& support = learner.support_;
+  const std::size_t n = vectors.shape(0), n_classes = coef.shape(1);
+  need(vectors.shape(1) == static_cast<std::size_t>(support.machine().n_features()) &&
+           n_classes == static_cast<std::size_t>(support.machine().n_classes()) &&
+           coef.shape(0) == n && born.shape(0) == n &&
+           (learner.config_.budget == 0 || n <= static_cast<std::size_t>(learner.config_.budget)),
+       "learner state: shapes differ");
+  need(s["sums"].is_none() != support.averages(), "learner state: sums and average disagree");
+  std::optional<In<float, 2>> sums;
+  if (support.averages()) {
+    sums = get<In<float, 2>>(s, "sums");
+    need(sums->shape(0) == n && sums->shape(1) == n_classes, "learner state: sums differ");
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const Row x{Row::Kind::dense, vectors.data() + i * vectors.shape(1), nullptr,
+                support.machine().n_features()};
+    const int slot = support.add(x, squared_norm(x), born(i));
+    for (std::size_t c = 0; c < n_classes; ++c) {
+      support.machine().set_coef(static_cast<int>(c), slot, coef(i, c));
+      if (sums) support.set_sum(static_cast<int>(c), slot, (*sums)(i, c));
+    }
+    support.weigh(slot);
+  }
+  need(memory.shape(0) == 0 || memory.shape(0) == n * (n + 1) / 2,
+       "learner state: memory of the maintenance differs");
+  learner.maintenance_->remember({memory.data(), memory.data() + memory.shape(0)},
+                                 memory.shape(0) ? static_cast<int>(n) : 0);
+  learner.t_ = get<std::int64_t>(s, "t");
+  learner.scale_ = get<double>(s, "scale");
+  learner.squared_norm_ = get<double>(s, "squared_norm");
+  learner.norm_is_exact_ = get<bool>(s, "norm_is_exact");
+  learner.last_change_ = get<double>(s, "last_change");
+  learner.degradation_ = get<double>(s, "degradation");
+  learner.average_unit_ = get<double>(s, "average_unit");
+  learner.average_sum_ = get<double>(s, "average_sum");
+  learner.average_weight_ = get<double>(s, "average_weight");
+  return learner;
 }
 
 std::vector<std::string> simd_levels() {
@@ -391,6 +613,11 @@ NB_MODULE(_native, m) {
   m.attr("TILE") = kTile;
   m.attr("LARGEST") = kLargest;
   m.attr("COMPILER") = kCompiler;
+  nb::dict kernels;  // name: positive definite
+#define MP_LIST(text, Type, definite) kernels[text] = definite;
+  MP_KERNELS(MP_LIST)
+#undef MP_LIST
+  m.attr("KERNELS") = kernels;
   m.def("simd_level", [] { return std::string(loops().name); });
   m.def("simd_fused", [] { return loops().fused; });
   m.def("simd_levels", &simd_levels);
@@ -506,4 +733,57 @@ NB_MODULE(_native, m) {
                    nb::rv_policy::automatic)
       .def("__getstate__", &state_py)
       .def("__setstate__", [](Learner& l, const nb::dict& s) { new (&l) Learner(learner_from_state(s)); });
+
+  nb::class_<KernelMachine>(m, "KernelMachine")
+      .def(nb::new_(&new_machine), "vectors"_a.noconvert(), "coef"_a.noconvert(), nb::kw_only(),
+           "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a)
+      .def("__len__", &KernelMachine::size)
+      .def_prop_ro("n_features", &KernelMachine::n_features)
+      .def_prop_ro("vectors", &vectors, nb::rv_policy::automatic)
+      .def_prop_ro("coef", &dual_coef, nb::rv_policy::automatic)
+      .def("decision", &kernel_decision_py, "X"_a, "n_threads"_a = 1, "check"_a = false)
+      .def("__getstate__", &machine_state)
+      .def("__setstate__", [](KernelMachine& machine,
+                              const std::tuple<In<float, 2>, In<float, 2>, std::string, double,
+                                               double, std::int32_t>& s) {
+        new (&machine) KernelMachine(std::apply(new_machine, s));
+      });
+
+  nb::class_<KernelLearner>(m, "KernelLearner")
+      .def(nb::new_(&new_kernel_learner), nb::kw_only(), "n_features"_a, "n_classes"_a, "lam"_a,
+           "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "budget"_a, "maintenance"_a,
+           "ball_projection"_a, "average"_a, "seed"_a)
+      .def("learn", &kernel_learn_py, "X"_a, "y"_a.noconvert(), nb::kw_only(),
+           "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
+           "check"_a = false)
+      .def("relabel",
+           [](KernelLearner& l, const std::vector<std::int32_t>& code, std::int32_t n_classes) {
+             const Locked locked(l);
+             need(code.size() == static_cast<std::size_t>(l.support_.machine().n_classes()),
+                  "one new code a class is needed");
+             std::vector<char> taken(static_cast<std::size_t>(n_classes), 0);
+             for (std::int32_t k : code) {
+               need(k >= 0 && k < n_classes && !taken[static_cast<std::size_t>(k)],
+                    "class code out of range");
+               taken[static_cast<std::size_t>(k)] = 1;
+             }
+             l.relabel(code, n_classes);
+           },
+           "code"_a, "n_classes"_a)
+      .def("snapshot",
+           [](const KernelLearner& l) {
+             const Locked locked(l);
+             nb::gil_scoped_release release;
+             return l.snapshot();
+           })
+      .def("__len__", read<KernelLearner>([](const KernelLearner& l) { return l.support_.size(); }))
+      .def_prop_ro("version", read<KernelLearner>([](const KernelLearner& l) { return l.version_; }))
+      .def_prop_ro("t", read<KernelLearner>([](const KernelLearner& l) { return l.t_; }))
+      .def_prop_ro("degradation", read<KernelLearner>([](const KernelLearner& l) {
+                     return l.t_ > 1 ? l.degradation_ / static_cast<double>(l.t_ - 1) : 0.0;
+                   }))
+      .def("__getstate__", &kernel_state_py)
+      .def("__setstate__", [](KernelLearner& l, const nb::dict& s) {
+        new (&l) KernelLearner(kernel_learner_from_state(s));
+      });
 }

@@ -2,35 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <vector>
 
-#include "rows.hpp"
+#include "tiles.hpp"
 
 namespace multiplane {
-
-// (n_features + 1) x 16 floats, zero, aligned to a cache line. calloc leaves untouched pages
-// uncommitted, so a tile of millions of features costs what its hyperplanes touch.
-class Tile {
- public:
-  static constexpr std::int64_t kMostFeatures = std::int64_t{1} << 40;  // sizes cannot overflow
-
-  explicit Tile(std::int64_t n_features)
-      : memory_(std::calloc(static_cast<std::size_t>(n_features + 1) * kTile + kTile,
-                            sizeof(float)),
-                &std::free) {
-    if (!memory_) throw std::bad_alloc();
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-    data_ = reinterpret_cast<float*>((address + 63) & ~std::uintptr_t{63});
-  }
-  float* data() const { return data_; }
-
- private:
-  std::unique_ptr<void, decltype(&std::free)> memory_;
-  float* data_;
-};
 
 // Lanes 0 ... size-1 are in use, in the order of their birth; owner is -1 beyond.
 class Hyperplanes {
@@ -43,7 +19,7 @@ class Hyperplanes {
   float bias() const { return bias_; }
   int size() const { return size_; }
   int n_tiles() const { return static_cast<int>(tiles_.size()); }
-  const float* const* tiles() const { return pointers_.data(); }
+  Tiles tiles() const { return {pointers_.data(), n_tiles(), bias_}; }
   const std::int32_t* owner() const { return owner_.data(); }
   std::int32_t owner(int lane) const { return owner_[static_cast<std::size_t>(lane)]; }
   void set_owner(int lane, std::int32_t y) { owner_[static_cast<std::size_t>(lane)] = y; }
@@ -121,30 +97,6 @@ class Hyperplanes {
   std::vector<Tile> tiles_, spare_;
   std::vector<float*> pointers_;
   std::vector<std::int32_t> owner_;
-};
-
-// Scores blocks of rows, and finds out whether dense rows are better gone through by their non-zeros.
-// Either road gives the same bits, so that this is a matter of speed alone and may be a guess.
-class Scorer {
- public:
-  explicit Scorer(std::int64_t n_features) : n_features_(n_features) {}
-
-  // A dense row by its non-zeros, where that pays; valid until the next call.
-  Row shortened(const Row& x);
-
-  // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones.
-  void score(const Hyperplanes& h, const Row* rows, int n_rows, float* scores) const;
-
- private:
-  // A search for non-zeros costs about a tenth of scoring a full row by three tiles: after a search
-  // in vain the next rows are believed to be full too. Short rows are not worth a search.
-  static constexpr int kBelieve = 31;
-  static constexpr std::int64_t kWorthLooking = 32;
-
-  std::int64_t n_features_;
-  std::vector<std::int32_t> indices_;
-  std::vector<float> values_;
-  int believed_full_ = 0;
 };
 
 }  // namespace multiplane

@@ -5,24 +5,13 @@
 #include <limits>
 #include <numeric>
 
+#include "draw.hpp"
+
 namespace multiplane {
 namespace {
 
-// A number in [0, 1) that depends on seed and t alone (splitmix64), so that duplications do not
-// depend on how a stream is cut.
-double uniform(std::uint64_t seed, std::int64_t t) {
-  std::uint64_t x = seed + static_cast<std::uint64_t>(t) * 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  x ^= x >> 31;
-  return static_cast<double>(x >> 11) * 0x1.0p-53;
-}
-
 // u is up to 1 / this larger than what it stands for: one decimal digit is lost at most.
 constexpr double kSmallestScale = 0.1;
-
-// How many rows before its turn a shuffled row is asked for.
-constexpr std::int64_t kFarAhead = 12;
 
 double squared_norm(const Row& x) {
   double sum = 0;
@@ -63,7 +52,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
     }
     const std::size_t stride = static_cast<std::size_t>(u_.n_tiles()) * kTile;
     if (scores.size() < stride * kMaxBlock) scores.resize(2 * stride * kMaxBlock);
-    scorer.score(u_, block, in_block, scores.data());
+    scorer.score(u_.tiles(), block, in_block, scores.data());
     int used = 0;
     bool changed = false;
     while (used < in_block && !changed) {

@@ -1,6 +1,12 @@
-# Compiles loops.cpp once per instruction set. Sets MULTIPLANE_LOOPS (objects) and MULTIPLANE_LEVELS
-# (definitions for dispatch.cpp). Expects MULTIPLANE_FLAGS.
+# All of the library but for its bindings. Compiles loops.cpp once per instruction set. Sets
+# MULTIPLANE_SOURCES, MULTIPLANE_LOOPS (objects) and MULTIPLANE_LEVELS (definitions for dispatch.cpp).
+# Expects MULTIPLANE_FLAGS.
 set(MULTIPLANE_LOOPS)
+set(MULTIPLANE_SOURCES)
+foreach(name budget check dispatch hyperplanes inverse kernel_learner kernel_machine learner merging
+             scoring support tiles)
+  list(APPEND MULTIPLANE_SOURCES ${CMAKE_CURRENT_LIST_DIR}/${name}.cpp)
+endforeach()
 
 function(add_loops level)
   add_library(loops_${level} OBJECT ${CMAKE_CURRENT_LIST_DIR}/loops.cpp)

@@ -3,6 +3,11 @@
 #include "loops.hpp"
 
 #include "simd.hpp"
+// after simd.hpp, in whose terms they are written
+#include "kernels/linear.hpp"
+#include "kernels/polynomial.hpp"
+#include "kernels/rbf.hpp"
+#include "kernels/sigmoid.hpp"
 
 #define MP_CONCAT_(a, b) a##b
 #define MP_CONCAT(a, b) MP_CONCAT_(a, b)
@@ -260,6 +265,140 @@ void add_sparse(float* lane, const float* values, const Index* indices, std::int
   }
 }
 
+// Feature f goes to the sum f mod 16: dense and sparse rows add up in the same order.
+float squared_norm(const float* x, std::int64_t n) {
+  F16 acc = splat(0.0f);
+  std::int64_t f = 0;
+  for (; f + kLanes <= n; f += kLanes) {
+    const F16 v = load(x + f);
+    acc = fma(v, v, acc);
+  }
+  float rest[kLanes];
+  store(rest, acc);
+  for (; f < n; ++f) rest[f % kLanes] = fma1(x[f], x[f], rest[f % kLanes]);
+  return sum_lanes(load(rest));
+}
+
+template <class Index>
+float squared_norm_sparse(const float* values, const Index* indices, std::int64_t n_values) {
+  float sums[kLanes] = {};
+  for (std::int64_t k = 0; k < n_values; ++k) {
+    float& sum = sums[indices[k] % kLanes];
+    sum = fma1(values[k], values[k], sum);
+  }
+  return sum_lanes(load(sums));
+}
+
+template <class Function>
+MP_INLINE void each_tile(const float* dots, float x2, const float* v2, int n_tiles, float* out,
+                         Function function) {
+  const F16 x = splat(x2);
+  for (int i = 0; i < n_tiles * kLanes; i += kLanes)
+    store(out + i, function(load(dots + i), x, load(v2 + i)));
+}
+
+void kernel(const multiplane::Kernel& kernel, const float* dots, float x2, const float* v2,
+            int n_tiles, float* out) {
+  switch (kernel.kind) {
+#define MP_CASE(name, Type, definite)      \
+  case multiplane::Kernel::Kind::Type:     \
+    return each_tile(dots, x2, v2, n_tiles, out, Type(kernel));
+    MP_KERNELS(MP_CASE)
+#undef MP_CASE
+  }
+}
+
+void exponents(const multiplane::Kernel& kernel, const float* dots, float x2, const float* v2,
+               int n_tiles, float* out) {
+  const Rbf rbf(kernel);
+  each_tile(dots, x2, v2, n_tiles, out,
+            [&](F16 dot, F16 x, F16 v) { return rbf.exponent(dot, x, v); });
+}
+
+template <int C>
+MP_INLINE void weigh_classes(const float* const* coef, const float* k, int n_tiles, float* out) {
+  F16 acc[C];
+  for (int c = 0; c < C; ++c) acc[c] = splat(0.0f);
+  for (int i = 0; i < n_tiles * kLanes; i += kLanes) {
+    const F16 x = load(k + i);
+    for (int c = 0; c < C; ++c) acc[c] = fma(x, load(coef[c] + i), acc[c]);
+  }
+  for (int c = 0; c < C; ++c) out[c] = sum_lanes(acc[c]);
+}
+
+void weigh(const float* const* coef, int n_classes, const float* k, int n_tiles, float* out) {
+  int c = 0;
+  for (; c + 4 <= n_classes; c += 4) weigh_classes<4>(coef + c, k, n_tiles, out + c);
+  switch (n_classes - c) {
+    case 3: weigh_classes<3>(coef + c, k, n_tiles, out + c); break;
+    case 2: weigh_classes<2>(coef + c, k, n_tiles, out + c); break;
+    case 1: weigh_classes<1>(coef + c, k, n_tiles, out + c); break;
+    default: break;
+  }
+}
+
+void mix(const float* const* coef, int n_classes, const float* factor, int n_tiles, float* out) {
+  for (int i = 0; i < n_tiles * kLanes; i += kLanes) {
+    F16 acc = splat(0.0f);
+    for (int c = 0; c < n_classes; ++c) acc = fma(splat(factor[c]), load(coef[c] + i), acc);
+    store(out + i, acc);
+  }
+}
+
+// See merging.hpp. Everything is divided by a, which is the smallest; what is added up at the end are
+// terms of the size of a at most, so that nothing cancels even where c is huge.
+void merge_costs(const float* exponents, float a, const float* b, const float* c, int n_tiles,
+                 float* out) {
+  const F16 zero = splat(0.0f), one = splat(1.0f), two = splat(2.0f), half = splat(0.5f);
+  const F16 tiny = splat(1e-30f), inverse = splat(1.0f / a);
+  for (int i = 0; i < n_tiles * kLanes; i += kLanes) {
+    const F16 s = load(exponents + i);
+    const F16 beta = mul(load(b + i), inverse), gamma = mul(load(c + i), inverse);
+    const F16 k = exp(sub(zero, s));
+    const F16 s2 = add(s, s);
+    F16 h = zero, q = k;
+    for (int step = 0; step < 4; ++step) {
+      if (step) q = exp(fma(s2, h, sub(zero, s)));
+      const F16 n = max(fma(q, fma(two, beta, q), gamma), tiny);
+      const F16 by_n = div(one, n);
+      const F16 rho = mul(mul(q, add(q, beta)), by_n);
+      // 1 - d rho / d h; a Newton step where that is safe, the fixed-point step where it is not
+      const F16 top = fma(q, fma(beta, q, add(gamma, gamma)), mul(beta, gamma));
+      const F16 slope = sub(one, mul(mul(mul(s2, q), top), mul(by_n, by_n)));
+      const M16 safe = less(splat(0.2f), slope);
+      const F16 move = sub(rho, h);
+      h = add(h, select(safe, div(move, max(slope, splat(0.2f))), move));
+      h = max(min(h, half), splat(-1.0f));
+    }
+    const F16 rest = sub(one, h);
+    F16 cost = expm1(mul(sub(zero, s2), mul(rest, rest)));
+    cost = fma(gamma, expm1(mul(sub(zero, s2), mul(h, h))), cost);
+    cost = fma(mul(mul(two, beta), k), expm1(mul(s2, mul(h, rest))), cost);
+    // h = 0, projection onto the other one, is always possible
+    const F16 projected = expm1(sub(zero, s2));
+    store(out + i, mul(splat(a), max(min(sub(zero, cost), sub(zero, projected)), zero)));
+  }
+}
+
+// Eight sums, whatever the machine's registers hold.
+double dot(const double* a, const double* b, std::int64_t n) {
+  double sums[8] = {};
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) sums[k] += a[i + k] * b[i + k];
+  for (int k = 0; i < n; ++i, ++k) sums[k] += a[i] * b[i];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+void add_scaled(double* out, const double* a, double x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] += x * a[i];
+}
+
+void add_scaled2(double* out, const double* a, double x, const double* b, double y,
+                 std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] += x * a[i] + y * b[i];
+}
+
 #if defined(__FMA__) || defined(__ARM_NEON)
 constexpr bool kFused = true;
 #else
@@ -285,6 +424,17 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     find,
     add_dense,
     add_sparse<std::int32_t>,
-    add_sparse<std::int64_t>};
+    add_sparse<std::int64_t>,
+    squared_norm,
+    squared_norm_sparse<std::int32_t>,
+    squared_norm_sparse<std::int64_t>,
+    kernel,
+    exponents,
+    weigh,
+    mix,
+    merge_costs,
+    dot,
+    add_scaled,
+    add_scaled2};
 
 }  // namespace multiplane

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernel.hpp"
+
 namespace multiplane {
 
 constexpr int kTile = 16;        // hyperplanes in a tile
@@ -59,6 +61,32 @@ struct Loops {
                        std::int64_t n_values, float c);
   void (*add_sparse64)(float* lane, const float* values, const std::int64_t* indices,
                        std::int64_t n_values, float c);
+
+  // |x|^2, the same bits for a dense row and for its non-zeros.
+  float (*squared_norm)(const float* x, std::int64_t n);
+  float (*squared_norm32)(const float* values, const std::int32_t* indices, std::int64_t n_values);
+  float (*squared_norm64)(const float* values, const std::int64_t* indices, std::int64_t n_values);
+
+  // out[lane] = k(x, v_lane), from x.v and the squared norms.
+  void (*kernel)(const Kernel& kernel, const float* dots, float x2, const float* v2, int n_tiles,
+                 float* out);
+  // out[lane] = gamma |x - v_lane|^2, whose negative is the exponent of the RBF kernel.
+  void (*exponents)(const Kernel& kernel, const float* dots, float x2, const float* v2, int n_tiles,
+                    float* out);
+  // out[c] = sum over the lanes of coef[c][lane] * k[lane]
+  void (*weigh)(const float* const* coef, int n_classes, const float* k, int n_tiles, float* out);
+  // out[lane] = sum over the classes of factor[c] * coef[c][lane]
+  void (*mix)(const float* const* coef, int n_classes, const float* factor, int n_tiles, float* out);
+  // What merging a support vector with each lane costs at least; see merging.hpp.
+  void (*merge_costs)(const float* exponents, float a, const float* b, const float* c, int n_tiles,
+                      float* out);
+
+  // For symmetric matrices, in double precision.
+  double (*dot)(const double* a, const double* b, std::int64_t n);
+  void (*add_scaled)(double* out, const double* a, double x, std::int64_t n);  // out += x a
+  // out += x a + y b
+  void (*add_scaled2)(double* out, const double* a, double x, const double* b, double y,
+                      std::int64_t n);
 };
 
 const Loops& loops();                            // the table in use

@@ -25,6 +25,9 @@ struct Row {
   }
 };
 
+// How many rows before its turn a shuffled row is asked for.
+constexpr std::int64_t kFarAhead = 12;
+
 // A view; whoever makes it keeps the arrays alive and has checked them (see check.hpp).
 struct Rows {
   enum class Kind { dense, csr32, csr64 } kind;

@@ -14,23 +14,23 @@ namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// Calls use(i, scores of row i) for the rows [begin, end). Full rows go in blocks, so that a tile,
+// Calls use(i, row i, its scores) for the rows [begin, end). Full rows go in blocks, so that a tile,
 // once in the cache, serves many of them.
 //
 // With a `largest` above zero a row's values are checked when it is met; false if one fails.
 template <class Use>
-bool score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std::int64_t end,
-                 float largest, Use use) {
-  const std::size_t stride = static_cast<std::size_t>(h.n_tiles()) * kTile;
+bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, std::int64_t begin,
+                 std::int64_t end, float largest, Use use) {
+  const std::size_t stride = static_cast<std::size_t>(tiles.n) * kTile;
   std::vector<float> scores(stride * kPredictBlock);
-  Scorer scorer(h.n_features());
+  Scorer scorer(n_features);
   Row block[kPredictBlock];
   std::int64_t number[kPredictBlock];
   int n = 0;
   const auto flush = [&] {
-    if (n) scorer.score(h, block, n, scores.data());
+    if (n) scorer.score(tiles, block, n, scores.data());
     for (int r = 0; r < n; ++r)
-      use(number[r], scores.data() + static_cast<std::size_t>(r) * stride);
+      use(number[r], block[r], scores.data() + static_cast<std::size_t>(r) * stride);
     n = 0;
   };
   const bool dense = rows.kind == Rows::Kind::dense;
@@ -38,8 +38,8 @@ bool score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std
     const Row row = scorer.shortened(rows.row(i));
     if (largest > 0 && !loops().all_within(row.values, row.n_values, largest)) return false;
     if (dense && row.kind != Row::Kind::dense) {
-      scorer.score(h, &row, 1, scores.data());
-      use(i, scores.data());
+      scorer.score(tiles, &row, 1, scores.data());
+      use(i, row, scores.data());
       continue;
     }
     block[n] = row;
@@ -52,7 +52,8 @@ bool score_range(const Hyperplanes& h, const Rows& rows, std::int64_t begin, std
 
 // Splits the rows into one range a thread. What a row gets does not depend on the split.
 template <class Use>
-bool score_all(const Hyperplanes& h, const Rows& rows, int n_threads, float largest, Use use) {
+bool score_all(const Tiles& tiles, std::int64_t n_features, const Rows& rows, int n_threads,
+               float largest, Use use) {
   const std::int64_t n = rows.n_rows;
   const std::int64_t n_ranges = std::clamp<std::int64_t>(n_threads, 1, n / 64 + 1);
   std::vector<std::thread> threads;
@@ -60,7 +61,8 @@ bool score_all(const Hyperplanes& h, const Rows& rows, int n_threads, float larg
   std::atomic<bool> fine{true};
   const auto work = [&](std::int64_t k) {
     try {
-      if (!score_range(h, rows, n * k / n_ranges, n * (k + 1) / n_ranges, largest, use))
+      if (!score_range(tiles, n_features, rows, n * k / n_ranges, n * (k + 1) / n_ranges, largest,
+                       use))
         fine = false;
     } catch (...) {
       failures[static_cast<std::size_t>(k)] = std::current_exception();
@@ -85,19 +87,21 @@ bool score_all(const Hyperplanes& h, const Rows& rows, int n_threads, float larg
 
 bool winners(const Hyperplanes& h, const Rows& rows, int n_threads, float largest,
              std::int32_t* winner) {
-  return score_all(h, rows, n_threads, largest, [&](std::int64_t i, const float* scores) {
+  const auto use = [&](std::int64_t i, const Row&, const float* scores) {
     winner[i] = loops().winner(scores, h.owner(), h.n_tiles());
-  });
+  };
+  return score_all(h.tiles(), h.n_features(), rows, n_threads, largest, use);
 }
 
 void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,
                       int n_threads, std::int32_t* winner) {
-  score_all(h, rows, n_threads, 0.0f, [&](std::int64_t i, const float* scores) {
+  const auto use = [&](std::int64_t i, const Row&, const float* scores) {
     const Best best = loops().best(scores, h.owner(), h.n_tiles(), y[i]);
     winner[i] = positive && !(best.right > 0.0f)
                     ? -1
                     : loops().find(scores, h.owner(), h.n_tiles(), y[i], true, best.right);
-  });
+  };
+  score_all(h.tiles(), h.n_features(), rows, n_threads, 0.0f, use);
 }
 
 bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
@@ -105,7 +109,7 @@ bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, in
   std::vector<char> owns(static_cast<std::size_t>(n_classes), 0);
   for (int lane = 0; lane < h.size(); ++lane) owns[static_cast<std::size_t>(h.owner(lane))] = 1;
   const bool some_without = std::find(owns.begin(), owns.end(), 0) != owns.end();
-  return score_all(h, rows, n_threads, largest, [&](std::int64_t i, const float* scores) {
+  const auto use = [&](std::int64_t i, const Row&, const float* scores) {
     float* row = out + i * n_classes;
     std::fill(row, row + n_classes, kMinusInfinity);
     for (int lane = 0; lane < h.size(); ++lane) {
@@ -124,7 +128,23 @@ bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, in
       for (std::int32_t k = 0; k < n_classes; ++k)
         if (!owns[static_cast<std::size_t>(k)]) row[k] = least;
     }
-  });
+  };
+  return score_all(h.tiles(), h.n_features(), rows, n_threads, largest, use);
+}
+
+bool decision(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
+              float* out) {
+  const std::size_t n_lanes = static_cast<std::size_t>(machine.n_tiles()) * kTile;
+  const std::vector<const float*> coef = machine.coef();
+  const auto use = [&](std::int64_t i, const Row& x, const float* dots) {
+    thread_local std::vector<float> values;
+    if (values.size() < n_lanes) values.resize(n_lanes);
+    loops().kernel(machine.kernel(), dots, squared_norm(x), machine.squared_norms(),
+                   machine.n_tiles(), values.data());
+    loops().weigh(coef.data(), machine.n_classes(), values.data(), machine.n_tiles(),
+                  out + i * machine.n_classes());
+  };
+  return score_all(machine.tiles(), machine.n_features(), rows, n_threads, largest, use);
 }
 
 }  // namespace multiplane

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "hyperplanes.hpp"
+#include "kernel_machine.hpp"
 
 namespace multiplane {
 
@@ -24,5 +25,9 @@ void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t
 // gets a little less than the row's least value: it never wins.
 bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
               float largest, float* out);
+
+// out[i, k] = f_k(x_i)
+bool decision(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
+              float* out);
 
 }  // namespace multiplane

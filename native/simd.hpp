@@ -19,6 +19,7 @@
 #endif
 
 #define MP_INLINE static inline __attribute__((always_inline))
+#define MP_INLINE_METHOD inline __attribute__((always_inline))
 
 namespace {
 
@@ -40,6 +41,18 @@ MP_INLINE F16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
 MP_INLINE void store(float* p, F16 a) { _mm512_storeu_ps(p, a.v); }
 MP_INLINE F16 splat(float x) { return {_mm512_set1_ps(x)}; }
 MP_INLINE F16 fma(F16 a, F16 b, F16 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+MP_INLINE F16 add(F16 a, F16 b) { return {_mm512_add_ps(a.v, b.v)}; }
+MP_INLINE F16 sub(F16 a, F16 b) { return {_mm512_sub_ps(a.v, b.v)}; }
+MP_INLINE F16 mul(F16 a, F16 b) { return {_mm512_mul_ps(a.v, b.v)}; }
+MP_INLINE F16 div(F16 a, F16 b) { return {_mm512_div_ps(a.v, b.v)}; }
+MP_INLINE F16 min(F16 a, F16 b) { return {_mm512_min_ps(a.v, b.v)}; }
+MP_INLINE M16 less(F16 a, F16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
+// The low bits of a float's pattern moved to where its exponent is, plus the pattern of 1.
+MP_INLINE F16 as_exponent(F16 a) {
+  const __m512i one = _mm512_castps_si512(_mm512_set1_ps(1.0f));
+  const __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(a.v), 23);
+  return {_mm512_castsi512_ps(_mm512_add_epi32(bits, one))};
+}
 MP_INLINE F16 max(F16 a, F16 b) { return {_mm512_max_ps(a.v, b.v)}; }
 MP_INLINE M16 equal(F16 a, F16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
 MP_INLINE M16 not_zero(F16 a) {
@@ -91,6 +104,23 @@ MP_INLINE F16 splat(float x) {
 }
 MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
   return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+MP_INLINE F16 add(F16 a, F16 b) { return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)}; }
+MP_INLINE F16 sub(F16 a, F16 b) { return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)}; }
+MP_INLINE F16 mul(F16 a, F16 b) { return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
+MP_INLINE F16 div(F16 a, F16 b) { return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)}; }
+MP_INLINE F16 min(F16 a, F16 b) { return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)}; }
+MP_INLINE M16 less(F16 a, F16 b) {
+  return {_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)};
+}
+// The low bits of a float's pattern moved to where its exponent is, plus the pattern of 1.
+MP_INLINE F16 as_exponent(F16 a) {
+  const __m256i one = _mm256_castps_si256(_mm256_set1_ps(1.0f));
+  const auto move = [&](__m256 v) {
+    const __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(v), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(bits, one));
+  };
+  return {move(a.lo), move(a.hi)};
 }
 MP_INLINE F16 max(F16 a, F16 b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
 MP_INLINE M16 equal(F16 a, F16 b) {
@@ -208,6 +238,41 @@ MP_INLINE F16 splat(float x) {
   MP_EACH(i) a.v[i] = x;
   return a;
 }
+MP_INLINE F16 add(F16 a, F16 b) {
+  MP_EACH(i) a.v[i] += b.v[i];
+  return a;
+}
+MP_INLINE F16 sub(F16 a, F16 b) {
+  MP_EACH(i) a.v[i] -= b.v[i];
+  return a;
+}
+MP_INLINE F16 mul(F16 a, F16 b) {
+  MP_EACH(i) a.v[i] *= b.v[i];
+  return a;
+}
+MP_INLINE F16 div(F16 a, F16 b) {
+  MP_EACH(i) a.v[i] /= b.v[i];
+  return a;
+}
+MP_INLINE F16 min(F16 a, F16 b) {
+  MP_EACH(i) a.v[i] = a.v[i] < b.v[i] ? a.v[i] : b.v[i];
+  return a;
+}
+MP_INLINE M16 less(F16 a, F16 b) {
+  M16 m;
+  MP_EACH(i) m.v[i] = -(a.v[i] < b.v[i]);
+  return m;
+}
+// The low bits of a float's pattern moved to where its exponent is, plus the pattern of 1.
+MP_INLINE F16 as_exponent(F16 a) {
+  MP_EACH(i) {
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, a.v + i, 4);
+    bits = (bits << 23) + 0x3f800000u;
+    __builtin_memcpy(a.v + i, &bits, 4);
+  }
+  return a;
+}
 MP_INLINE F16 max(F16 a, F16 b) {
   MP_EACH(i) a.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
   return a;
@@ -280,6 +345,47 @@ MP_INLINE float fma1(float a, float b, float c) {
 #else
   return a * b + c;
 #endif
+}
+
+// exp(x) = 2^n (1 + q): both parts, for expm1 has use for them too. |x| at most 87.
+struct ExpParts {
+  F16 power, q;
+};
+MP_INLINE ExpParts exp_parts(F16 x) {
+  // Adding 1.5 * 2^23 rounds to a whole number, which then stands in the low bits.
+  const F16 magic = splat(12582912.0f);
+  const F16 rounded = fma(x, splat(1.44269504f), magic);
+  const F16 n = sub(rounded, magic);
+  // x - n ln 2, ln 2 being 355/512 less a little, so that n * 355/512 is exact with or without fma.
+  const F16 r = fma(n, splat(2.12194440e-4f), fma(n, splat(-0.693359375f), x));
+  F16 p = splat(1.0f / 5040);
+  p = fma(p, r, splat(1.0f / 720));
+  p = fma(p, r, splat(1.0f / 120));
+  p = fma(p, r, splat(1.0f / 24));
+  p = fma(p, r, splat(1.0f / 6));
+  p = fma(p, r, splat(0.5f));
+  return {as_exponent(rounded), fma(p, mul(r, r), r)};
+}
+MP_INLINE F16 clamped(F16 x) { return max(min(x, splat(87.0f)), splat(-87.0f)); }
+
+// Within 2 units in the last place; 0 below -87 (no denormal numbers, which are slow), e^87 above.
+MP_INLINE F16 exp(F16 x) {
+  const ExpParts e = exp_parts(clamped(x));
+  return select(less(x, splat(-87.0f)), splat(0.0f), fma(e.power, e.q, e.power));
+}
+// exp(x) - 1 without loss near 0.
+MP_INLINE F16 expm1(F16 x) {
+  const ExpParts e = exp_parts(clamped(x));
+  return fma(e.power, e.q, sub(e.power, splat(1.0f)));
+}
+
+// The sum of the lanes, in a fixed order.
+MP_INLINE float sum_lanes(F16 a) {
+  float v[kLanes];
+  store(v, a);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) v[i] += v[i + half];
+  return v[0];
 }
 
 }  // namespace

@@ -1,0 +1,212 @@
+#include "budget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "merging.hpp"
+
+namespace multiplane {
+
+Change Removal::reduce(Support& support, const Newest& newest, bool want_inner) {
+  const int n = support.size();
+  const int p = random_ ? std::min(static_cast<int>(newest.draw * n), n - 1) : support.smallest();
+  Change change;
+  change.squared_norm = static_cast<double>(support.weight(p)) * support.self(p);
+  if (want_inner) {
+    const KernelMachine& machine = support.machine();
+    std::vector<float> x(static_cast<std::size_t>(machine.n_features()));
+    std::vector<float> dots(static_cast<std::size_t>(support.n_lanes())), kernels(dots.size());
+    machine.copy_vector(p, x.data());
+    support.row(x.data(), machine.squared_norm_of(p), dots.data(), kernels.data());
+    change.inner = support.score(p, kernels.data());
+    change.has_inner = true;
+  }
+  support.remove(p);
+  change.touched[0] = p;
+  return change;
+}
+
+void Merging::look(const Support& support, const Newest& newest, int m) {
+  const KernelMachine& machine = support.machine();
+  const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
+  dots_.resize(lanes);
+  kernels_.resize(lanes);
+  if (m == newest.slot) {
+    std::copy_n(newest.dots, lanes, dots_.begin());
+    std::copy_n(newest.kernels, lanes, kernels_.begin());
+    return;
+  }
+  x_.resize(static_cast<std::size_t>(machine.n_features()));
+  machine.copy_vector(m, x_.data());
+  support.row(x_.data(), machine.squared_norm_of(m), dots_.data(), kernels_.data());
+}
+
+Merging::Pair Merging::partner(const Support& support, int m) {
+  const KernelMachine& machine = support.machine();
+  const std::size_t lanes = dots_.size();
+  exponents_.resize(lanes);
+  inner_.resize(lanes);
+  costs_.resize(lanes);
+  loops().exponents(machine.kernel(), dots_.data(), machine.squared_norm_of(m),
+                    machine.squared_norms(), machine.n_tiles(), exponents_.data());
+  // alpha_m . alpha_n, over the classes that m has a say in
+  std::vector<const float*> rows;
+  alpha_.clear();
+  for (int c = 0; c < machine.n_classes(); ++c)
+    if (const float a = machine.coef(c, m); a != 0) {
+      rows.push_back(machine.coef(c));
+      alpha_.push_back(a);
+    }
+  loops().mix(rows.data(), static_cast<int>(rows.size()), alpha_.data(), machine.n_tiles(),
+              inner_.data());
+  const float weight = support.weight(m);
+  loops().merge_costs(exponents_.data(), std::max(weight, 1e-30f), inner_.data(),
+                      support.weights(), machine.n_tiles(), costs_.data());
+  Pair best{m, -1, std::numeric_limits<float>::infinity()};
+  for (int n = 0; n < support.size(); ++n) {
+    if (n == m || support.weight(n) < weight) continue;
+    if (const float cost = costs_[static_cast<std::size_t>(n)]; best.n < 0 || cost < best.cost) {
+      best.n = n;
+      best.cost = cost;
+    }
+  }
+  return best;
+}
+
+Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) {
+  Pair best{-1, -1, 0};
+  if (all_pairs_) {
+    for (int m = 0; m < support.size(); ++m) {
+      look(support, newest, m);
+      const Pair pair = partner(support, m);
+      if (pair.n >= 0 && (best.n < 0 || pair.cost < best.cost)) best = pair;
+    }
+  } else {
+    const int m = support.smallest();
+    look(support, newest, m);
+    best = partner(support, m);
+  }
+  const auto [m, n, rough] = best;
+
+  KernelMachine& machine = support.machine();
+  if (all_pairs_) {
+    look(support, newest, m);
+    partner(support, m);
+  }
+  const Merge merge = best_merge(support.weight(m), inner_[static_cast<std::size_t>(n)],
+                                 support.weight(n), exponents_[static_cast<std::size_t>(n)]);
+  const std::int64_t d = machine.n_features();
+  z_.resize(static_cast<std::size_t>(d));
+  const float* v_m = machine.lane(m);
+  const float* v_n = machine.lane(n);
+  const auto h = static_cast<float>(merge.h);
+  for (std::int64_t f = 0; f < d; ++f) {
+    const float from = v_n[f * kTile];
+    z_[static_cast<std::size_t>(f)] = from + h * (v_m[f * kTile] - from);
+  }
+  Change change;
+  change.squared_norm = merge.cost;
+  if (want_inner) {
+    // <f, alpha_m k_m + alpha_n k_n - alpha_z k_z>, with alpha_z = alpha_m k(m,z) + alpha_n k(n,z)
+    change.inner = support.score(m, kernels_.data());
+    x_.resize(static_cast<std::size_t>(d));
+    machine.copy_vector(n, x_.data());
+    support.row(x_.data(), machine.squared_norm_of(n), dots_.data(), kernels_.data());
+    change.inner += support.score(n, kernels_.data());
+    support.row(z_.data(), loops().squared_norm(z_.data(), d), dots_.data(), kernels_.data());
+    change.inner -= merge.k_mz * support.score(m, kernels_.data()) +
+                    merge.k_nz * support.score(n, kernels_.data());
+    change.has_inner = true;
+  }
+  support.set_mixture(n, m, merge.k_mz, n, merge.k_nz);
+  machine.replace(n, z_.data());
+  support.weigh(n);
+  change.touched[0] = m;
+  change.touched[1] = n == support.size() - 1 ? m : n;
+  support.remove(m);
+  return change;
+}
+
+// g = K^-1 k for the newest, and its rest, with the n vectors before it.
+void Projection::prepare(const Support& support, const Newest& newest, int n) {
+  const std::size_t size = static_cast<std::size_t>(n);
+  k_.assign(newest.kernels, newest.kernels + n);
+  g_.resize(size + 1);
+  inverse_.solve(k_.data(), g_.data());
+  rest_ = Inverse::rest(k_.data(), g_.data(), support.self(newest.slot), n);
+}
+
+void Projection::added(const Support& support, const Newest& newest) {
+  prepare(support, newest, newest.slot);
+  inverse_.append(g_.data(), rest_);
+}
+
+double Projection::drift(const Support& support, const Newest& newest, int p) {
+  const KernelMachine& machine = support.machine();
+  x_.resize(static_cast<std::size_t>(machine.n_features()));
+  dots_.resize(static_cast<std::size_t>(support.n_lanes()));
+  kernels_.resize(dots_.size());
+  machine.copy_vector(p, x_.data());
+  support.row(x_.data(), machine.squared_norm_of(p), dots_.data(), kernels_.data());
+  double sum = support.self(p) * Inverse::kRidge * column_[static_cast<std::size_t>(p)];
+  for (int j = 0; j <= newest.slot; ++j) {
+    const auto k = static_cast<std::size_t>(j);
+    sum += static_cast<double>(kernels_[k]) * column_[k];
+  }
+  return std::fabs(sum - 1);
+}
+
+void Projection::refactor(const Support& support, int n) {
+  const KernelMachine& machine = support.machine();
+  std::vector<double> lower;
+  for (int i = 0; i < n; ++i) {
+    machine.copy_vector(i, x_.data());
+    support.row(x_.data(), machine.squared_norm_of(i), dots_.data(), kernels_.data());
+    lower.insert(lower.end(), kernels_.begin(), kernels_.begin() + i + 1);
+  }
+  inverse_.factor(std::move(lower), n);
+}
+
+Change Projection::reduce(Support& support, const Newest& newest, bool) {
+  const int n = newest.slot;  // vectors that the inverse knows
+  const int p = support.smallest();
+  column_.resize(static_cast<std::size_t>(n) + 1);
+  prepare(support, newest, n);
+  inverse_.column_with(g_.data(), rest_, p, column_.data());
+  if (p != n && drift(support, newest, p) > kMostDrift) {
+    refactor(support, n);
+    prepare(support, newest, n);
+    inverse_.column_with(g_.data(), rest_, p, column_.data());
+  }
+  // v_p is about the sum of -column_j / column_p v_j
+  const double by_pivot = 1 / column_[static_cast<std::size_t>(p)];
+  double ridge = support.self(p);
+  for (int j = 0; j <= n; ++j) {
+    if (j == p) continue;
+    const double factor = -by_pivot * column_[static_cast<std::size_t>(j)];
+    ridge += factor * factor * support.self(j);
+    support.add_scaled(j, p, factor);
+  }
+  Change change;
+  change.squared_norm =
+      support.weight(p) * std::max(by_pivot - Inverse::kRidge * ridge, 0.0);
+  change.inner = change.squared_norm;  // delta is orthogonal to what is left
+  change.has_inner = true;
+  change.touched[0] = p;
+  if (p != n) inverse_.replace(g_.data(), rest_, p, column_.data());
+  support.remove(p);
+  support.weigh_all();
+  return change;
+}
+
+std::unique_ptr<Maintenance> maintenance_named(const std::string& name) {
+  if (name == "merge") return std::make_unique<Merging>(false);
+  if (name == "merge-all") return std::make_unique<Merging>(true);
+  if (name == "project") return std::make_unique<Projection>();
+  if (name == "remove") return std::make_unique<Removal>(false);
+  if (name == "random") return std::make_unique<Removal>(true);
+  return nullptr;
+}
+
+}  // namespace multiplane

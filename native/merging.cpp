@@ -1,0 +1,45 @@
+#include "merging.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace multiplane {
+namespace {
+
+// exp(x) - 1, by our own series: the standard library's last bits differ from machine to machine.
+double expm1_(double x) {
+  x = std::clamp(x, -700.0, 700.0);
+  const double n = std::floor(x * 1.4426950408889634 + 0.5);
+  const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+  double sum = 0;
+  for (int i = 14; i > 0; --i) sum = r / i * (1 + sum);
+  const double power = std::ldexp(1.0, static_cast<int>(n));
+  return power * sum + (power - 1);
+}
+double exp_(double x) { return x < -700 ? 0 : 1 + expm1_(x); }
+
+double cost(double a, double b, double c, double s, double h) {
+  return -a * expm1_(-2 * s * (1 - h) * (1 - h)) - c * expm1_(-2 * s * h * h) -
+         2 * b * exp_(-s) * expm1_(2 * s * h * (1 - h));
+}
+
+}  // namespace
+
+Merge best_merge(double a, double b, double c, double s) {
+  double h = 0;
+  for (int step = 0; step < 100; ++step) {
+    const double q = exp_(-s * (1 - 2 * h));
+    const double n = std::max(a * q * q + 2 * b * q + c, 1e-300);
+    const double rho = (a * q * q + b * q) / n;
+    const double slope = 1 - 2 * s * q * (a * b * q * q + 2 * a * c * q + b * c) / (n * n);
+    const double move = slope > 0.2 ? (rho - h) / slope : rho - h;
+    const double next = std::clamp(h + move, -1.0, 0.5);
+    const bool done = std::fabs(next - h) <= 1e-14;
+    h = next;
+    if (done) break;
+  }
+  if (cost(a, b, c, s, h) > cost(a, b, c, s, 0)) h = 0;
+  return {h, std::max(cost(a, b, c, s, h), 0.0), exp_(-s * (1 - h) * (1 - h)), exp_(-s * h * h)};
+}
+
+}  // namespace multiplane

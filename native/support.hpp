@@ -1,0 +1,70 @@
+// The support set of a kernel learner: a machine, and what learning has to know of its vectors.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernel_machine.hpp"
+
+namespace multiplane {
+
+class Support {
+ public:
+  Support(std::int64_t n_features, int n_classes, const Kernel& kernel, bool average)
+      : machine_(n_features, n_classes, kernel),
+        sums_(average ? static_cast<std::size_t>(n_classes) : 0) {}
+
+  KernelMachine& machine() { return machine_; }
+  const KernelMachine& machine() const { return machine_; }
+  int size() const { return machine_.size(); }
+  int n_lanes() const { return machine_.n_tiles() * kTile; }
+  bool averages() const { return !sums_.empty(); }
+
+  void reserve(int n);
+  int add(const Row& x, float x2, std::int64_t born);
+  void remove(int i);
+  void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
+
+  // alpha_i, all classes, and the sums that averaging keeps of it. What maintenance does to the one
+  // it does to the other: `update(coefficient)` is called for both.
+  float sum(int c, int i) const {
+    return sums_[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)];
+  }
+  void set_sum(int c, int i, float value) {
+    sums_[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)] = value;
+  }
+  // alpha_to += factor * alpha_from, in the sums too
+  void add_scaled(int to, int from, double factor);
+  // alpha_to = x alpha_a + y alpha_b, in the sums too
+  void set_mixture(int to, int a, double x, int b, double y);
+  // After coefficients of i have changed: |alpha_i|^2 anew.
+  void weigh(int i);
+  void weigh_all();
+
+  // |alpha_i|^2
+  const float* weights() const { return weight_.data(); }
+  float weight(int i) const { return weight_[static_cast<std::size_t>(i)]; }
+  // k(v_i, v_i)
+  float self(int i) const { return self_[static_cast<std::size_t>(i)]; }
+  void set_self(int i, float value) { self_[static_cast<std::size_t>(i)] = value; }
+  std::int64_t born(int i) const { return born_[static_cast<std::size_t>(i)]; }
+  void set_born(int i, std::int64_t t) { born_[static_cast<std::size_t>(i)] = t; }
+
+  // The one whose removal changes the model least, |alpha|^2 k(v, v); of equals the oldest.
+  int smallest() const;
+
+  // Products and kernel values of x with all lanes, for x given close together.
+  void row(const float* x, float x2, float* dots, float* kernels) const;
+  // alpha_i . f(x), given the kernel values of x
+  double score(int i, const float* kernels) const;
+  // |f|^2, from scratch
+  double squared_norm() const;
+
+ private:
+  KernelMachine machine_;
+  std::vector<std::vector<float>> sums_;
+  std::vector<float> weight_, self_;
+  std::vector<std::int64_t> born_;
+};
+
+}  // namespace multiplane
