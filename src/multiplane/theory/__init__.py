@@ -5,18 +5,30 @@ A. *Objectives.* P(W) and its convex upper bound P(W | z), of a fitted classifie
 B. *Bounds.* Each is computed as its theorem prints it. Where the printed statement and its proof
    part ways, the docstring says so, and ``version="sharp"`` is what we can prove.
 C. *Measured regret.* A real training run, row by row through `partial_fit`, beside the best
-   fixed model in hindsight.
+   fixed model in hindsight; for kernels on a budget, sums kept during a run (`budgeted_run`).
 D. *Tangent machines.* The construction that proves that every consistent training set can be
    represented, as a classifier.
 
 [AMM] is Wang, Djuric, Crammer and Vucetic, "Trading representability for scalability", KDD 2011;
-[GAMM] is Djuric, Wang and Vucetic, "Growing Adaptive Multi-Hyperplane Machines", ICML 2020.
+[GAMM] is Djuric, Wang and Vucetic, "Growing Adaptive Multi-Hyperplane Machines", ICML 2020;
+[BPegasos] is Wang, Crammer and Vucetic, "Multi-class Pegasos on a budget", ICML 2010.
 """
 
 from multiplane.theory._amm import (
     regret_bound_amm,
     regret_bound_pruned,
     risk_bound_amm,
+)
+from multiplane.theory._bpegasos import (
+    BudgetedRun,
+    KernelOptimum,
+    Sides,
+    bpegasos_sides,
+    budgeted_run,
+    kernel_optimum,
+    mistake_bound_bpegasos,
+    optimum_radius,
+    regret_bound_bpegasos,
 )
 from multiplane.theory._gamm import (
     TangentMachine,
@@ -41,17 +53,26 @@ from multiplane.theory._regret import (
 )
 
 __all__ = [
+    "BudgetedRun",
+    "KernelOptimum",
     "Optimum",
+    "Sides",
     "TangentMachine",
     "Trace",
     "assignments",
+    "bpegasos_sides",
+    "budgeted_run",
     "convex_objective",
     "expected_duplications",
     "fixed_optimum",
     "hyperplane_counts",
+    "kernel_optimum",
     "measured_regret",
+    "mistake_bound_bpegasos",
     "objective",
+    "optimum_radius",
     "regret_bound_amm",
+    "regret_bound_bpegasos",
     "regret_bound_gamm",
     "regret_bound_pruned",
     "risk_bound_amm",

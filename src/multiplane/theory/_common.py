@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,21 @@ Ints = NDArray[np.int64]
 
 # Scores and rows are held in float64 for about this many numbers at a time (32 MiB).
 CHUNK = 1 << 22
+
+
+def encode(labels: ArrayLike, classes: NDArray[Any]) -> Ints:
+    """Positions of the labels among the sorted classes."""
+    labels = np.asarray(labels)
+    if len(labels) == 0:
+        return np.zeros(0, dtype=np.int64)
+    position = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+    unknown = classes[position] != labels
+    if np.any(unknown):
+        raise ValueError(
+            f"y may contain the model's classes {classes.tolist()} alone, got "
+            f"{labels[unknown].tolist()[0]!r} in row {int(np.flatnonzero(unknown)[0])}"
+        )
+    return position.astype(np.int64)
 
 
 def pairs(b: Floats) -> float:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multiplane.estimators import AMMClassifier
 from multiplane.theory import _common
-from multiplane.theory._common import Floats, Ints
+from multiplane.theory._common import Floats, Ints, encode
 
 
 def objective(
@@ -69,7 +69,7 @@ def objective(
     0.35
     """
     m = _read(model, y, owner, alpha, intercept, intercept_scaling, reserve)
-    return m.regulariser + float(np.mean(_losses(m, X, _codes(y, m.classes), None)))
+    return m.regulariser + float(np.mean(_losses(m, X, encode(y, m.classes), None)))
 
 
 def convex_objective(
@@ -110,7 +110,7 @@ def convex_objective(
     1.6
     """
     m = _read(model, y, owner, alpha, intercept, intercept_scaling, reserve)
-    codes, ids = _codes(y, m.classes), np.asarray(z)
+    codes, ids = encode(y, m.classes), np.asarray(z)
     _check_assignments(ids, codes, m)
     return m.regulariser + float(np.mean(_losses(m, X, codes, ids.astype(np.int64))))
 
@@ -136,7 +136,7 @@ def assignments(
     array([0, 1, 2])
     """
     m = _read(model, y, owner, 0.0, intercept, 1.0, reserve)
-    codes = _codes(y, m.classes)
+    codes = encode(y, m.classes)
     _check_owned(m, codes)
     z = np.empty(len(codes), dtype=np.int64)
     for rows, S in _scores(m, X, len(codes)):
@@ -234,23 +234,8 @@ def _read(
         )
     squared = float(np.sum(W**2) + np.sum((b / intercept_scaling) ** 2))
     return _Machine(
-        W, b, _codes(labels, classes), classes, bool(reserve), float(alpha) / 2 * squared
+        W, b, encode(labels, classes), classes, bool(reserve), float(alpha) / 2 * squared
     )
-
-
-def _codes(labels: ArrayLike, classes: NDArray[Any]) -> Ints:
-    """Positions of the labels among the sorted classes."""
-    labels = np.asarray(labels)
-    if len(labels) == 0:
-        return np.zeros(0, dtype=np.int64)
-    position = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-    unknown = classes[position] != labels
-    if np.any(unknown):
-        raise ValueError(
-            f"y may contain the model's classes {classes.tolist()} alone, got "
-            f"{labels[unknown].tolist()[0]!r} in row {int(np.flatnonzero(unknown)[0])}"
-        )
-    return position.astype(np.int64)
 
 
 def _check_owned(m: _Machine, codes: Ints) -> None:
