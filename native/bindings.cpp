@@ -131,6 +131,23 @@ OwnedRows csr_rows(In<float, 1> values, In<Index, 1> indices, In<Index, 1> indpt
   return owned;
 }
 
+// Sum of all values and of their squares, of the rows in `order` or of all, added to what is given.
+std::tuple<double, double> moments(const OwnedRows& X, std::optional<In<std::int64_t, 1>> order,
+                                   double sum, double squares) {
+  const std::int64_t n = order ? static_cast<std::int64_t>(order->shape(0)) : X.rows.n_rows;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t i = order ? order->data()[k] : k;
+    need(i >= 0 && i < X.rows.n_rows, "row number out of range");
+    const Row x = X.rows.row(i);
+    for (std::int64_t j = 0; j < x.n_values; ++j) {
+      const double v = x.values[j];
+      sum += v;
+      squares += v * v;
+    }
+  }
+  return {sum, squares};
+}
+
 template <class Model>
 void need_fit(const Rows& rows, const Model& model) {
   // Sparse rows may lack trailing columns: what is not stored is zero.
@@ -169,8 +186,8 @@ Out<std::int32_t, 1> owners(const Hyperplanes& h) {
   return copied<std::int32_t>(h.owner(), static_cast<std::size_t>(h.size()));
 }
 
-Out<std::int32_t, 1> winners_py(const Hyperplanes& h, const OwnedRows& X, int n_threads,
-                                bool check) {
+template <class Model>
+Out<std::int32_t, 1> winners_py(const Model& h, const OwnedRows& X, int n_threads, bool check) {
   need_fit(X.rows, h);
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   Buffer<std::int32_t> out = new_buffer<std::int32_t>(n);
@@ -639,6 +656,15 @@ NB_MODULE(_native, m) {
              return largest;
            },
            nb::call_guard<nb::gil_scoped_release>())
+      .def("moments", &moments, "order"_a.noconvert().none(), "total"_a, "squares"_a)
+      .def("largest_squared_norm",
+           [](const OwnedRows& r) {
+             float largest = 0;
+             for (std::int64_t i = 0; i < r.rows.n_rows; ++i)
+               largest = std::max(largest, squared_norm(r.rows.row(i)));
+             return largest;
+           },
+           nb::call_guard<nb::gil_scoped_release>())
       .def("check_values",
            [](const OwnedRows& r, std::int64_t first_row) {
              Fault fault;
@@ -670,7 +696,7 @@ NB_MODULE(_native, m) {
               const std::tuple<In<float, 2>, In<std::int32_t, 1>, float>& s) {
              new (&h) Hyperplanes(from_lanes(std::get<0>(s), std::get<1>(s), std::get<2>(s)));
            })
-      .def("winners", &winners_py, "X"_a, "n_threads"_a = 1, "check"_a = false)
+      .def("winners", &winners_py<Hyperplanes>, "X"_a, "n_threads"_a = 1, "check"_a = false)
       .def("decision", &decision_py, "X"_a, "n_classes"_a, "n_threads"_a = 1, "check"_a = false);
 
   nb::class_<Learner>(m, "Learner")
@@ -741,6 +767,7 @@ NB_MODULE(_native, m) {
       .def_prop_ro("n_features", &KernelMachine::n_features)
       .def_prop_ro("vectors", &vectors, nb::rv_policy::automatic)
       .def_prop_ro("coef", &dual_coef, nb::rv_policy::automatic)
+      .def("winners", &winners_py<KernelMachine>, "X"_a, "n_threads"_a = 1, "check"_a = false)
       .def("decision", &kernel_decision_py, "X"_a, "n_threads"_a = 1, "check"_a = false)
       .def("__getstate__", &machine_state)
       .def("__setstate__", [](KernelMachine& machine,

@@ -132,19 +132,43 @@ bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, in
   return score_all(h.tiles(), h.n_features(), rows, n_threads, largest, use);
 }
 
-bool decision(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
-              float* out) {
+namespace {
+
+// Calls use(i, f(x_i)) for all rows.
+template <class Use>
+bool evaluate_all(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
+                  Use use) {
   const std::size_t n_lanes = static_cast<std::size_t>(machine.n_tiles()) * kTile;
   const std::vector<const float*> coef = machine.coef();
-  const auto use = [&](std::int64_t i, const Row& x, const float* dots) {
-    thread_local std::vector<float> values;
-    if (values.size() < n_lanes) values.resize(n_lanes);
-    loops().kernel(machine.kernel(), dots, squared_norm(x), machine.squared_norms(),
-                   machine.n_tiles(), values.data());
-    loops().weigh(coef.data(), machine.n_classes(), values.data(), machine.n_tiles(),
-                  out + i * machine.n_classes());
-  };
-  return score_all(machine.tiles(), machine.n_features(), rows, n_threads, largest, use);
+  return score_all(
+      machine.tiles(), machine.n_features(), rows, n_threads, largest,
+      [&](std::int64_t i, const Row& x, const float* dots) {
+        thread_local std::vector<float> values, f;
+        values.resize(n_lanes);
+        f.resize(coef.size());
+        loops().kernel(machine.kernel(), dots, squared_norm(x), machine.squared_norms(),
+                       machine.n_tiles(), values.data());
+        loops().weigh(coef.data(), machine.n_classes(), values.data(), machine.n_tiles(), f.data());
+        use(i, f);
+      });
+}
+
+}  // namespace
+
+bool decision(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
+              float* out) {
+  return evaluate_all(machine, rows, n_threads, largest,
+                      [&](std::int64_t i, const std::vector<float>& f) {
+                        std::copy(f.begin(), f.end(), out + i * machine.n_classes());
+                      });
+}
+
+bool winners(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
+             std::int32_t* winner) {
+  return evaluate_all(
+      machine, rows, n_threads, largest, [&](std::int64_t i, const std::vector<float>& f) {
+        winner[i] = static_cast<std::int32_t>(std::max_element(f.begin(), f.end()) - f.begin());
+      });
 }
 
 }  // namespace multiplane

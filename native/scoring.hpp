@@ -26,6 +26,10 @@ void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t
 bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
               float largest, float* out);
 
+// winner[i] = the class with the greatest f_k(x_i), the first among equals
+bool winners(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
+             std::int32_t* winner);
+
 // out[i, k] = f_k(x_i)
 bool decision(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
               float* out);

@@ -6,6 +6,7 @@ from multiplane import datasets, theory
 from multiplane._config import show_config, use_simd_from_environment
 from multiplane.estimators import (
     AMMClassifier,
+    BudgetedPegasosClassifier,
     GAMMClassifier,
     MMClassifier,
     PegasosClassifier,
@@ -17,6 +18,7 @@ __version__ = _version("multiplane")
 
 __all__ = [
     "AMMClassifier",
+    "BudgetedPegasosClassifier",
     "GAMMClassifier",
     "MMClassifier",
     "PegasosClassifier",

@@ -7,10 +7,12 @@ evaluates anything itself.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from multiplane import _native
+
+Learner = _native.Learner | _native.KernelLearner
 
 
 class Listener(Protocol):
@@ -29,10 +31,7 @@ class Event:
     event: str  # "pass" or "prune"
     n_iter: int
     t: int
-    hyperplanes: int
-    created: int
-    duplicated: int
-    pruned: int
+    facts: dict[str, Any]  # of the learner's own: how many hyperplanes, support vectors, …
     error: float  # share of the rows since the last pass or pruning predicted wrongly when met
     loss: float  # mean hinge loss on the same rows, when met
     updates: float  # share of the same rows that changed the model
@@ -40,8 +39,10 @@ class Event:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        entry = {k: v for k, v in vars(self).items() if k != "extra"}
-        return entry | self.extra
+        entry: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            entry |= value if isinstance(value, dict) else {name: value}
+        return entry
 
 
 @dataclass
@@ -63,17 +64,27 @@ class Tally:
             setattr(self, name, getattr(self, name) + counts[name])
         self.seconds += seconds
 
-    def since(self, before: Tally, event: str, n_iter: int, learner: _native.Learner) -> Event:
+    def copy(self) -> Tally:
+        return replace(self)
+
+    def facts(self, learner: Learner) -> dict[str, Any]:
+        if isinstance(learner, _native.KernelLearner):
+            return {"support_vectors": len(learner), "degradation": learner.degradation}
+        return {
+            "hyperplanes": len(learner),
+            "created": self.created,
+            "duplicated": self.duplicated,
+            "pruned": self.pruned,
+        }
+
+    def since(self, before: Tally, event: str, n_iter: int, learner: Learner) -> Event:
         rows = max(1, self.rows - before.rows)
         weight = self.weight - before.weight
         return Event(
             event=event,
             n_iter=n_iter,
             t=learner.t,
-            hyperplanes=len(learner),
-            created=self.created,
-            duplicated=self.duplicated,
-            pruned=self.pruned,
+            facts=self.facts(learner),
             error=(self.mistakes - before.mistakes) / rows,
             loss=(self.loss - before.loss) / weight if weight > 0 else 0.0,
             updates=(self.updates - before.updates) / rows,
@@ -113,9 +124,10 @@ class Printer:
             if "validation_score" in event.extra
             else ""
         )
+        name, number = next(iter(event.facts.items()))
         print(
             f"{start}[{self.name}] pass {event.n_iter}/{self.max_iter}  "
             f"error {100 * event.error:.2f} %  updates {100 * event.updates:.1f} %  "
-            f"hyperplanes {event.hyperplanes}{validation}  {event.seconds:.2f} s",
+            f"{name.replace('_', ' ')} {number}{validation}  {event.seconds:.2f} s",
             flush=True,
         )

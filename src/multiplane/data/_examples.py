@@ -61,6 +61,18 @@ class Matrix:
         """Greatest absolute value."""
         return max((rows.largest() for _, rows in self.chunks()), default=0.0)
 
+    def largest_squared_norm(self) -> float:
+        """Of the rows."""
+        return max((rows.largest_squared_norm() for _, rows in self.chunks()), default=0.0)
+
+    def moments(self, order: Index, start: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
+        """Sums of the values in the rows `order` and of their squares, added to `start` one by
+        one: the same bits whether the rows come in one matrix or in several."""
+        for first in range(0, len(order), self.chunk_size):
+            rows, within = self.select(order[first : first + self.chunk_size])
+            start = rows.moments(within, *start)
+        return start
+
     @property
     def chunk_size(self) -> int:
         """The most rows to ask for at once."""
@@ -145,22 +157,27 @@ class Examples:
 
     def learn(
         self,
-        learner: _native.Learner,
+        learner: Any,
         order: Index,
         z: NDArray[np.int32] | None = None,
         obey: bool = False,
     ) -> dict[str, Any]:
         """Let the learner see the rows `order`, once each."""
         rows, within = self.X.select(order)
-        check = not self.X.checked
         if within is not None:
-            return learner.learn(
-                rows, self.y, order=within, weight=self.weight, z=z, obey=obey, check=check
+            assigned = {} if z is None else {"z": z, "obey": obey}
+            check = not self.X.checked
+            counts: dict[str, Any] = learner.learn(
+                rows, self.y, order=within, weight=self.weight, check=check, **assigned
             )
-        part = None if z is None else z[order]
+            return counts
         weight = None if self.weight is None else self.weight[order]
+        if z is None:
+            counts = learner.learn(rows, self.y[order], weight=weight)
+            return counts
+        part = z[order]
         counts = learner.learn(rows, self.y[order], weight=weight, z=part, obey=obey)
-        if z is not None and part is not None and not obey:
+        if not obey:
             z[order] = part
         return counts
 

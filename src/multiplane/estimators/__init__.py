@@ -6,5 +6,12 @@ from multiplane.estimators._hyperplanes import (
     MMClassifier,
     PegasosClassifier,
 )
+from multiplane.estimators._kernels import BudgetedPegasosClassifier
 
-__all__ = ["AMMClassifier", "GAMMClassifier", "MMClassifier", "PegasosClassifier"]
+__all__ = [
+    "AMMClassifier",
+    "BudgetedPegasosClassifier",
+    "GAMMClassifier",
+    "MMClassifier",
+    "PegasosClassifier",
+]

@@ -1,10 +1,11 @@
-"""What all hyperplane classifiers share: checks, fit, partial_fit, prediction."""
+"""What all classifiers that learn row by row share: checks, fit, partial_fit, prediction."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -29,27 +30,59 @@ from multiplane import _native
 from multiplane.data import Examples, Matrix, check_sparse
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
-from multiplane.estimators._training import Monitor, Recorder, Training, Validation
-from multiplane.models import HyperplaneModel
+from multiplane.estimators._training import Learner, Model, Monitor, Recorder, Training, Validation
 from multiplane.progress import Tally
-from multiplane.solvers import Alternating, Assignment, Online, Result, Settings, fit, one_pass
+from multiplane.solvers import Assignment, Online, Result, Settings, fit, one_pass
 
 # Dense input of other types than these becomes float32.
 _DTYPES = (np.float32, np.float64)
 
 
-class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Stretch:
+    """The next rows of a stream, checked: `parts` are slices with the classes known in each."""
+
+    X: Any
+    y: NDArray[Any]
+    examples: Examples
+    parts: list[tuple[slice, NDArray[Any]]]
+
+    def cut(self, n: int) -> tuple[Stretch, Stretch | None]:
+        """A copy of the rows up to the n-th that takes part, and what comes after, if anything."""
+        order = self.examples.rows()
+        if len(order) <= n:
+            return self._piece(0, len(self.y), copy=True), None
+        end = int(order[n])
+        return self._piece(0, end, copy=True), self._piece(end, len(self.y))
+
+    def _piece(self, start: int, stop: int, copy: bool = False) -> Stretch:
+        rows = slice(start, stop)
+        X, weight = self.X[rows], self.examples.weight
+        weight = None if weight is None else weight[rows]
+        codes = np.zeros(stop - start, dtype=np.int32)
+        parts = []
+        for part, known in self.parts:
+            first, last, _ = part.indices(len(self.y))
+            first, last = max(first, start), min(last, stop)
+            if first < last:
+                parts.append((slice(first - start, last - start), known))
+        X = X.copy() if copy else X
+        return Stretch(X, self.y[rows], Examples(Matrix(X), codes, weight), parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "examples": self.examples.weight}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        codes = np.zeros(len(state["y"]), dtype=np.int32)
+        examples = Examples(Matrix(state["X"]), codes, state["examples"])
+        self.__dict__.update({**state, "examples": examples})
+
+
+class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base class. A subclass names its parameters and, in `_make_learner`, its algorithm."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        # Below that, W = U / (λt) could leave float32.
-        "alpha": [Interval(Real, 1e-20, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "prune_every": [Interval(Integral, 1, None, closed="left")],
-        "prune_threshold": [Interval(Real, 0, None, closed="left"), None],
-        "average": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, _native.LARGEST, closed="right")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -62,14 +95,9 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         "verbose": ["verbose"],
     }
 
-    # Set by the subclasses' __init__; Pegasos, which has nothing to prune, keeps these two.
-    prune_every: int = 10_000
-    prune_threshold: float | None = None
-    alpha: float
+    _model_type: ClassVar[type[Model]]
+
     max_iter: int
-    average: bool
-    fit_intercept: bool
-    intercept_scaling: float
     shuffle: bool
     random_state: Any
     class_weight: Any
@@ -140,6 +168,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             # A new learner can be thrown away if a row turns out bad; one that goes on cannot,
             # and rows that take no part would never be looked at.
             matrix = Matrix(X, check_later=not (again or held_out or weighted))
+            self._check_matrix(matrix)
             weight = self._weights(sample_weight, matrix, X, y, classes)
             validation, rows = self._validation(X_val, y_val, classes), None
             if held_out:
@@ -151,7 +180,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             else:
                 self.classes_ = classes
                 self.history_ = []
-                self._start(X.shape[1], len(classes), random)
+                self._start(examples, len(classes), new_seed(random))
             training = self._training
             assignment = self._assignment(training.learner, examples, random)
             monitor = Monitor(self, X, y, validation, sample_weight)
@@ -216,51 +245,62 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             codes = codes_of(y, parts[-1][1], "pass allow_new_classes=True to accept new ones")
             self._check_classes(parts[-1][1])
             matrix = Matrix(X)
+            self._check_matrix(matrix)
             weight = self._weights(sample_weight, matrix, X, y, None)
             examples = Examples(matrix, codes, weight)
 
         # Everything has been checked: only now the state changes.
         if first:
-            self.classes_ = parts[0][1]
-            self._start(X.shape[1], len(self.classes_), check_random_state(self.random_state))
             self.n_iter_ = 0
             self.history_ = []
             self.stop_reason_ = "partial_fit"
-        training = self._training
-        before = Tally(**vars(training.tally))
         recorder = Recorder(self.history_)
-        order = examples.rows()
+        before = Tally() if first else self._training.tally.copy()
         try:
-            for rows, classes_then in parts:
-                # The learner knows a label from its first row on, however the stream is cut.
-                self._extend_classes(classes_then)
-                codes[rows] = find(y[rows], classes_then)
-                first_row, last_row = np.searchsorted(order, rows.indices(len(y))[:2])
-                one_pass(
-                    training.learner,
-                    examples,
-                    order[first_row:last_row],
-                    Online(),
-                    self._settings(),
-                    recorder,
-                    training.tally,
-                )
+            before = self._learn_stream(Stretch(X, y, examples, parts), recorder)
         finally:  # after Ctrl-C too the attributes tell of what has been learnt
-            event = training.tally.since(before, "partial_fit", self.n_iter_, training.learner)
-            recorder.pass_ended(event)
-            self.t_ = training.learner.t
+            if hasattr(self, "_training"):
+                learner = self._training.learner
+                event = self._training.tally.since(before, "partial_fit", self.n_iter_, learner)
+                recorder.pass_ended(event)
+                self.t_ = learner.t
         return self
+
+    def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
+        """Learn; returns the counts from before."""
+        if not hasattr(self, "_training"):
+            self.classes_ = stretch.parts[0][1]
+            seed = new_seed(check_random_state(self.random_state))
+            self._start(stretch.examples, len(self.classes_), seed)
+        training = self._training
+        before = training.tally.copy()
+        order, codes = stretch.examples.rows(), stretch.examples.y
+        for rows, classes_then in stretch.parts:
+            # The learner knows a label from its first row on, however the stream is cut.
+            self._extend_classes(classes_then)
+            codes[rows] = find(stretch.y[rows], classes_then)
+            first_row, last_row = np.searchsorted(order, rows.indices(len(codes))[:2])
+            one_pass(
+                training.learner,
+                stretch.examples,
+                order[first_row:last_row],
+                Online(),
+                self._settings(),
+                recorder,
+                training.tally,
+            )
+        return before
 
     # --- prediction ------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
-        """Highest score among the hyperplanes of each class.
+        """Score of each class.
 
         Shape (n_samples, n_classes), columns as in ``classes_``; for two classes (n_samples,):
         the second class's score less the first's.
         """
         matrix = self._check_rows(X)
-        scores = self._fitted_model().decision(matrix, self._n_threads())
+        scores: NDArray[np.float32] = self._fitted_model().decision(matrix, self._n_threads())
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -274,32 +314,6 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Which hyperplane decided, shape (n_samples,): a row number of ``coef_``."""
-        matrix = self._check_rows(X)
-        return self._fitted_model().winners(matrix, self._n_threads())
-
-    @property
-    def coef_(self) -> NDArray[np.float32]:
-        """Hyperplanes, shape (n_hyperplanes_, n_features_in_)."""
-        return self._fitted_model().coef
-
-    @property
-    def intercept_(self) -> NDArray[np.float32]:
-        """Intercepts, shape (n_hyperplanes_,)."""
-        return self._fitted_model().intercept
-
-    @property
-    def hyperplane_class_(self) -> NDArray[Any]:
-        """Label of each hyperplane's class, shape (n_hyperplanes_,)."""
-        labels: NDArray[Any] = self.classes_[self._fitted_model().owner]
-        return labels
-
-    @property
-    def n_hyperplanes_(self) -> int:
-        """Number of hyperplanes, all classes together."""
-        return len(self._fitted_model())
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_training")
 
@@ -310,8 +324,16 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     # --- inside ----------------------------------------------------------------------------
 
-    def _make_learner(self, **common: Any) -> _native.Learner:
+    def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> Learner:
         raise NotImplementedError
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        """Parameters that are part of the learner's state, by name."""
+        raise NotImplementedError
+
+    def _reach(self, matrix: Matrix) -> float:
+        """The greatest number, weights apart, whose square the learner's sums may contain."""
+        return max(matrix.largest(), 1.0)
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
@@ -345,8 +367,11 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """For parameters that speak of classes."""
 
-    def _add_missing_hyperplanes(self, learner: _native.Learner) -> None:
-        """For algorithms whose classes must own hyperplanes from the start."""
+    def _check_matrix(self, matrix: Matrix) -> None:
+        """For algorithms that cannot take all numbers, or all parameters with all data."""
+
+    def _classes_changed(self, learner: Any) -> None:
+        """For algorithms whose classes must own something from the start."""
 
     def _known_so_far(
         self, y: NDArray[Any], announced: NDArray[Any] | None, first: bool
@@ -372,32 +397,21 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         code = np.searchsorted(classes, self.classes_).tolist()
         self.classes_ = classes
         self._training.learner.relabel(code, len(classes))
-        self._add_missing_hyperplanes(self._training.learner)
+        self._classes_changed(self._training.learner)
 
     def _assignment(
-        self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
+        self, learner: Any, examples: Examples, random: np.random.RandomState
     ) -> Assignment:
-        if getattr(self, "mode", "online") == "batch":
-            return Alternating(n_threads=self._n_threads())
         return Online()
 
-    def _start(self, n_features: int, n_classes: int, random: np.random.RandomState) -> None:
-        learner = self._make_learner(
-            n_features=n_features,
-            n_classes=n_classes,
-            bias=self._bias(),
-            lam=float(self.alpha),
-            average=bool(self.average),
-            seed=int(random.randint(np.iinfo(np.int32).max)),
-        )
-        self._add_missing_hyperplanes(learner)
-        self._training = Training(learner)
+    def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
+        learner = self._make_learner(examples, n_classes, seed)
+        self._classes_changed(learner)
+        self._training = Training(learner, self._model_type, self._fixed_parameters())
 
     def _check_same_learner(self) -> None:
         """Parameters that are part of the state cannot change while training goes on."""
-        learner = self._training.learner
-        began = {"alpha": learner.lam, "average": learner.average, "intercept": learner.bias}
-        now = {"alpha": float(self.alpha), "average": bool(self.average), "intercept": self._bias()}
+        began, now = self._training.parameters, self._fixed_parameters()
         changes = [f"{k} was {began[k]} and is {now[k]}" for k in now if now[k] != began[k]]
         if changes:
             raise ValueError(
@@ -405,17 +419,8 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 f"them back, or fit anew with warm_start=False"
             )
 
-    def _bias(self) -> float:
-        """The constant feature, as the learner has it."""
-        return float(np.float32(self.intercept_scaling)) if self.fit_intercept else 0.0
-
     def _settings(self) -> Settings:
-        return Settings(
-            max_iter=int(self.max_iter),
-            prune_every=int(self.prune_every),
-            prune_threshold=self.prune_threshold,
-            shuffle=bool(self.shuffle),
-        )
+        return Settings(max_iter=int(self.max_iter), shuffle=bool(self.shuffle))
 
     def _finish(self, result: Result) -> None:
         self.n_iter_ = result.n_iter
@@ -445,7 +450,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             narrow = np.ascontiguousarray(weight, dtype=np.float32)
         if not np.any(narrow > 0):
             raise ValueError("at least one sample weight must be above zero, got zeros only")
-        feature = max(matrix.largest(), self._bias(), 1.0)
+        feature = self._reach(matrix)
         if not float(narrow.max()) * feature**2 <= _native.LARGEST**2:
             raise ValueError(
                 f"sample weights up to {weight.max():g} times squares of features up to "
@@ -516,7 +521,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         shape = (X.shape[0], self.n_features_in_)
         return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 
-    def _fitted_model(self) -> HyperplaneModel:
+    def _fitted_model(self) -> Any:
         if not hasattr(self, "_training"):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet; call fit or partial_fit"
@@ -525,3 +530,7 @@ class HyperplaneClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
+
+
+def new_seed(random: np.random.RandomState) -> int:
+    return int(random.randint(np.iinfo(np.int32).max))

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from multiplane import _native
-from multiplane.data import Examples
-from multiplane.estimators._base import HyperplaneClassifier
-from multiplane.solvers import Alternating, Assignment
+from multiplane.data import Examples, Matrix
+from multiplane.estimators._base import StreamClassifier
+from multiplane.estimators._docs import COMMON
+from multiplane.models import HyperplaneModel
+from multiplane.solvers import Alternating, Assignment, Online, Settings
 
 _SHARED = """
     alpha : float, default=1e-4
@@ -28,29 +30,7 @@ _SHARED = """
         Give every row a constant feature, regularised like the others, as in the papers.
     intercept_scaling : float, default=1.0
         The constant; raise it to regularise the intercept less.
-    shuffle : bool, default=True
-        Visit the rows in a new random order each pass.
-    random_state : int, RandomState or None, default=None
-        An int gives the same model bytes at each run, on every machine with fused multiply-add.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
-    warm_start : bool, default=False
-        Let ``fit`` go on from where the last one ended.
-    early_stopping : bool, default=False
-        Stop when the score on validation data has not risen by ``tol`` for ``n_iter_no_change``
-        passes; the model is that of the last pass. The data is what `fit` gets as ``X_val, y_val``
-        or else held out of the training data.
-    validation_fraction : float, default=0.1
-        Share of the training data to hold out.
-    n_iter_no_change : int, default=5
-        Patience of early stopping, in passes.
-    tol : float or None, default=1e-3
-        What counts as a rise of the validation score.
-    n_jobs : int or None, default=None
-        Threads for prediction and for choosing assignments; -1 for all. The model does not
-        depend on it.
-    verbose : int, default=0
-        1: a line a pass; 2: also progress inside long passes."""
+{common}"""
 
 _PRUNING = """
     prune_every : int, default=10_000
@@ -79,9 +59,112 @@ _ATTRIBUTES = """
     n_features_in_, feature_names_in_ : as in scikit-learn"""
 
 
+class HyperplaneClassifier(StreamClassifier):
+    """What Pegasos, MM, AMM and GAMM share; they differ in `_algorithm`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StreamClassifier._parameter_constraints,
+        # Below that, W = U / (λt) could leave float32.
+        "alpha": [Interval(Real, 1e-20, None, closed="left")],
+        "prune_every": [Interval(Integral, 1, None, closed="left")],
+        "prune_threshold": [Interval(Real, 0, None, closed="left"), None],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, _native.LARGEST, closed="right")],
+    }
+    _model_type = HyperplaneModel
+
+    # Set by the subclasses' __init__; Pegasos, which has nothing to prune, keeps these two.
+    prune_every: int = 10_000
+    prune_threshold: float | None = None
+    alpha: float
+    average: bool
+    fit_intercept: bool
+    intercept_scaling: float
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Which hyperplane decided, shape (n_samples,): a row number of ``coef_``."""
+        matrix = self._check_rows(X)
+        winners: NDArray[np.int32] = self._fitted_model().winners(matrix, self._n_threads())
+        return winners
+
+    @property
+    def coef_(self) -> NDArray[np.float32]:
+        """Hyperplanes, shape (n_hyperplanes_, n_features_in_)."""
+        coef: NDArray[np.float32] = self._fitted_model().coef
+        return coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """Intercepts, shape (n_hyperplanes_,)."""
+        intercept: NDArray[np.float32] = self._fitted_model().intercept
+        return intercept
+
+    @property
+    def hyperplane_class_(self) -> NDArray[Any]:
+        """Label of each hyperplane's class, shape (n_hyperplanes_,)."""
+        labels: NDArray[Any] = self.classes_[self._fitted_model().owner]
+        return labels
+
+    @property
+    def n_hyperplanes_(self) -> int:
+        """Number of hyperplanes, all classes together."""
+        return len(self._fitted_model())
+
+    def _algorithm(self) -> dict[str, Any]:
+        """Settings of the native learner that make the one algorithm or the other."""
+        raise NotImplementedError
+
+    def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> _native.Learner:
+        return _native.Learner(
+            n_features=examples.X.shape[1],
+            n_classes=n_classes,
+            bias=self._bias(),
+            lam=float(self.alpha),
+            average=bool(self.average),
+            seed=seed,
+            **{
+                "adaptive": True,
+                "ball_projection": False,
+                "growth": 0.0,
+                "growth_decay": 1.0,
+                **self._algorithm(),
+            },
+        )
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        return {
+            "alpha": float(self.alpha),
+            "average": bool(self.average),
+            "intercept": self._bias(),
+        }
+
+    def _bias(self) -> float:
+        """The constant feature, as the learner has it."""
+        return float(np.float32(self.intercept_scaling)) if self.fit_intercept else 0.0
+
+    def _reach(self, matrix: Matrix) -> float:
+        return max(super()._reach(matrix), self._bias())
+
+    def _settings(self) -> Settings:
+        return Settings(
+            max_iter=int(self.max_iter),
+            prune_every=int(self.prune_every),
+            prune_threshold=self.prune_threshold,
+            shuffle=bool(self.shuffle),
+        )
+
+    def _assignment(
+        self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
+    ) -> Assignment:
+        if getattr(self, "mode", "online") == "batch":
+            return Alternating(n_threads=self._n_threads())
+        return Online()
+
+
 def _document(cls: type) -> type:
     """Fill the shared parts into a class's docstring: one place where they are written."""
-    values = {"max_iter": cls._max_iter, "prune": ""}  # type: ignore[attr-defined]
+    values = {"max_iter": cls._max_iter, "prune": "", "common": COMMON}  # type: ignore[attr-defined]
     if "{pruned}" in (cls.__doc__ or ""):
         values["prune"] = _PRUNING.format(c=cls._c)  # type: ignore[attr-defined]
     doc = (cls.__doc__ or "").replace("{pruned}", "").rstrip()
@@ -169,16 +252,10 @@ class PegasosClassifier(HyperplaneClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_learner(self, **common: Any) -> _native.Learner:
-        return _native.Learner(
-            adaptive=False,
-            ball_projection=bool(self.ball_projection),
-            growth=0.0,
-            growth_decay=1.0,
-            **common,
-        )
+    def _algorithm(self) -> dict[str, Any]:
+        return {"adaptive": False, "ball_projection": bool(self.ball_projection)}
 
-    def _add_missing_hyperplanes(self, learner: _native.Learner) -> None:
+    def _classes_changed(self, learner: _native.Learner) -> None:
         for code in np.flatnonzero(learner.class_counts == 0):
             learner.add_hyperplane(int(code))
 
@@ -263,12 +340,10 @@ class MMClassifier(HyperplaneClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_learner(self, **common: Any) -> _native.Learner:
-        return _native.Learner(
-            adaptive=False, ball_projection=False, growth=0.0, growth_decay=1.0, **common
-        )
+    def _algorithm(self) -> dict[str, Any]:
+        return {"adaptive": False}
 
-    def _add_missing_hyperplanes(self, learner: _native.Learner) -> None:
+    def _classes_changed(self, learner: _native.Learner) -> None:
         counts = learner.class_counts
         for code, label in enumerate(self.classes_):
             if counts[code] == 0:
@@ -390,10 +465,8 @@ class AMMClassifier(HyperplaneClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_learner(self, **common: Any) -> _native.Learner:
-        return _native.Learner(
-            adaptive=True, ball_projection=False, growth=0.0, growth_decay=1.0, **common
-        )
+    def _algorithm(self) -> dict[str, Any]:
+        return {}
 
 
 @_document
@@ -485,11 +558,5 @@ class GAMMClassifier(AMMClassifier):
         self.growth = growth
         self.growth_decay = growth_decay
 
-    def _make_learner(self, **common: Any) -> _native.Learner:
-        return _native.Learner(
-            adaptive=True,
-            ball_projection=False,
-            growth=float(self.growth),
-            growth_decay=float(self.growth_decay),
-            **common,
-        )
+    def _algorithm(self) -> dict[str, Any]:
+        return {"growth": float(self.growth), "growth_decay": float(self.growth_decay)}

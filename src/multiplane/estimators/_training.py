@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multiplane import _native
 from multiplane.data import Matrix
-from multiplane.models import HyperplaneModel
 from multiplane.progress import Event, Printer, Tally
 
 Validation = tuple[Matrix, NDArray[np.int32]]
+
+
+Learner = _native.Learner | _native.KernelLearner
+
+
+class Model(Protocol):
+    """What a learner stands for at a given moment."""
+
+    @classmethod
+    def of(cls, learner: Any) -> Self: ...
+    def predict(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]: ...
+    def decision(self, X: Matrix, n_threads: int = 1) -> NDArray[np.float32]: ...
 
 
 class Training:
@@ -24,20 +35,23 @@ class Training:
     that of now, also when another thread asks while the learner works.
     """
 
-    def __init__(self, learner: _native.Learner) -> None:
+    def __init__(
+        self, learner: Learner, model_type: type[Model], parameters: dict[str, Any]
+    ) -> None:
         self.learner = learner
+        self.model_type = model_type
+        self.parameters = parameters  # those that must not change while the training goes on
         self.tally = Tally()
-        self._model: tuple[int, HyperplaneModel] | None = None
+        self._model: tuple[int, Model] | None = None
 
-    def model(self) -> HyperplaneModel:
+    def model(self) -> Model:
         version = self.learner.version
         if self._model is None or self._model[0] != version:
-            n_classes = len(self.learner.class_counts)
-            self._model = version, HyperplaneModel(self.learner.snapshot(), n_classes)
+            self._model = version, self.model_type.of(self.learner)
         return self._model[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"learner": self.learner, "tally": self.tally, "_model": None}
+        return {**vars(self), "_model": None}
 
 
 class Recorder:

@@ -19,6 +19,10 @@ class HyperplaneModel:
     n_classes: int
 
     @classmethod
+    def of(cls, learner: _native.Learner) -> HyperplaneModel:
+        return cls(learner.snapshot(), len(learner.class_counts))
+
+    @classmethod
     def from_arrays(
         cls,
         coef: NDArray[np.float32],

@@ -1,6 +1,6 @@
 """The learning algorithms, one a file; each reads like its pseudo-code."""
 
-from multiplane.solvers._hyperplane_sgd import (
+from multiplane.solvers._sgd import (
     Alternating,
     Assignment,
     Online,

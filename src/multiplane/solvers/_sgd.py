@@ -1,4 +1,4 @@
-"""Stochastic gradient descent for multi-hyperplane machines: Pegasos, MM, AMM and GAMM.
+"""Stochastic gradient descent, pass by pass; above all for multi-hyperplane machines.
 
     minimise   λ/2 ‖W‖² + 1/n Σᵢ max(0, 1 + max_{k≠yᵢ} g(k, xᵢ) − g(yᵢ, xᵢ)),
     g(k, x) =  max over the hyperplanes w of class k of w·x
@@ -8,7 +8,8 @@ Given
     examples, and an assignment that says which hyperplane of its own class a row belongs to:
       Online       the best one at the moment           (AMM Algorithm 2, GAMM §5.2, Pegasos)
       Alternating  fixed during a pass, then reassigned (AMM and GAMM Algorithm 1, MM)
-the learner is changed in place, and a `Result` says what happened.
+the learner is changed in place, and a `Result` says what happened. Kernel learners
+(native/kernel_learner.hpp) go through the same passes; they know nothing of assignments or pruning.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ Ids = NDArray[np.int32]
 class Settings:
     max_iter: int = 15
     prune_every: int = 10_000  # k
-    prune_threshold: float | None = 10.0  # c
+    prune_threshold: float | None = None  # c; None: never
     shuffle: bool = True
 
 
@@ -95,7 +96,7 @@ class Alternating:
 
 
 def fit(
-    learner: _native.Learner,
+    learner: Any,
     examples: Examples,
     assignment: Assignment,
     settings: Settings,
@@ -114,7 +115,7 @@ def fit(
                 break
             listener.pass_begins(number)
             order = random.permutation(rows) if settings.shuffle else rows
-            before = Tally(**vars(result.tally))
+            before = result.tally.copy()
             one_pass(learner, examples, order, assignment, settings, listener, result.tally, number)
             examples.X.checked = True
             result.n_iter = number
@@ -130,7 +131,7 @@ def fit(
 
 
 def one_pass(
-    learner: _native.Learner,
+    learner: Any,
     examples: Examples,
     order: NDArray[np.int64],
     assignment: Assignment,
@@ -140,7 +141,7 @@ def one_pass(
     number: int = 1,
 ) -> None:
     """Rows in the given order, pruning after every `prune_every` steps of the learner's life."""
-    before = Tally(**vars(tally))
+    before = tally.copy()
     for part in _slices(learner, order, settings, examples.X.chunk_size):
         start = time.perf_counter()
         counts = examples.learn(learner, part, assignment.z, assignment.obey)
@@ -150,17 +151,18 @@ def one_pass(
         tally.add(counts, time.perf_counter() - start)
         if due:
             listener.pruned(tally.since(before, "prune", number, learner))
-            before = Tally(**vars(tally))
+            before = tally.copy()
         listener.rows_seen(tally.rows, len(order))
 
 
-def _steps_to_pruning(learner: _native.Learner, settings: Settings) -> int:
+def _steps_to_pruning(learner: Any, settings: Settings) -> int:
     """0 right after a step that is a multiple of k (t counts from 1 and is the next step)."""
-    return -(learner.t - 1) % settings.prune_every
+    steps: int = -(learner.t - 1) % settings.prune_every
+    return steps
 
 
 def _slices(
-    learner: _native.Learner,
+    learner: Any,
     order: NDArray[np.int64],
     settings: Settings,
     largest: int,

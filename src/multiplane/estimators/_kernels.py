@@ -1,0 +1,359 @@
+"""Kernel machines that learn from streams in constant memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from multiplane import _native
+from multiplane.data import Examples, Matrix
+from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
+from multiplane.estimators._docs import COMMON, fill
+from multiplane.estimators._training import Recorder
+from multiplane.models import KernelModel
+from multiplane.progress import Tally
+
+# Kernel values beyond this could leave float32 in sums.
+_LARGEST_KERNEL = 1e30
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The first rows of a stream, from which gamma="scale" is found.
+
+    The width of the kernel must not depend on how the stream is cut into calls. Until so many rows
+    have come, each call learns all of them anew with the width that they ask for; from then on it
+    stays.
+    """
+
+    classes: NDArray[Any]
+    seed: int
+    rows: tuple[Stretch, ...] = ()
+    room: int = 256
+
+
+class KernelClassifier(StreamClassifier):
+    """What kernel machines share: the kernel, and prediction."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StreamClassifier._parameter_constraints,
+        "kernel": [StrOptions(set(_native.KERNELS))],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0, _LARGEST_KERNEL, closed="neither"),
+        ],
+        "degree": [Interval(Integral, 0, 100, closed="both")],
+        "coef0": [Interval(Real, -_LARGEST_KERNEL, _LARGEST_KERNEL, closed="both")],
+    }
+    _model_type = KernelModel
+
+    kernel: str
+    gamma: Literal["scale", "auto"] | float
+    degree: int
+    coef0: float
+    gamma_: float
+    _opening: Opening | None
+
+    @property
+    def support_vectors_(self) -> NDArray[np.float32]:
+        """Support vectors, shape (n_support_, n_features_in_)."""
+        vectors: NDArray[np.float32] = self._fitted_model().support_vectors
+        return vectors
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float32]:
+        """Coefficients, shape (n_support_, n_classes): f_c(x) = Σ_j dual_coef_[j, c] k(v_j, x)."""
+        coef: NDArray[np.float32] = self._fitted_model().dual_coef
+        return coef
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return len(self._fitted_model())
+
+    # --- inside ----------------------------------------------------------------------------
+
+    def _kernel(self) -> dict[str, Any]:
+        return {
+            "kernel": self.kernel,
+            "gamma": self.gamma_,
+            "degree": int(self.degree),
+            "coef0": float(self.coef0),
+        }
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        return {
+            "kernel": self.kernel,
+            "gamma": self.gamma,
+            "degree": int(self.degree),
+            "coef0": float(self.coef0),
+        }
+
+    def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
+        self.gamma_ = self._find_gamma(examples)
+        self._opening = None
+        super()._start(examples, n_classes, seed)
+
+    def _find_gamma(self, *parts: Examples) -> float:
+        """As in scikit-learn's SVC."""
+        if isinstance(self.gamma, Real):
+            return float(self.gamma)
+        n_features = parts[0].X.shape[1]
+        if self.gamma == "auto":
+            return 1 / n_features
+        n_values, moments = 0, (0.0, 0.0)
+        for part in parts:
+            rows = part.rows()
+            n_values += len(rows) * n_features
+            moments = part.X.moments(rows, moments)
+        total, squares = moments
+        variance = squares / n_values - (total / n_values) ** 2
+        # Rounding alone can leave a little where all values are equal.
+        if variance <= 1e-12 * squares / n_values:
+            return 1.0
+        return float(np.clip(1 / (n_features * variance), 1e-30, _LARGEST_KERNEL))
+
+    def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
+        first = not hasattr(self, "_training")
+        if self.gamma != "scale" or (not first and self._opening is None):
+            return super()._learn_stream(stretch, recorder)
+        opening = None if first else self._opening
+        if opening is None:
+            opening = Opening(stretch.parts[0][1], new_seed(check_random_state(self.random_state)))
+        now, later = stretch.cut(opening.room)
+        room = opening.room - len(now.examples.rows())
+        opening = replace(opening, rows=(*opening.rows, now), room=room)
+        self.gamma_ = self._find_gamma(*(part.examples for part in opening.rows))
+        self.classes_ = opening.classes
+        super()._start(now.examples, len(self.classes_), opening.seed)
+        before = Tally()
+        for part in opening.rows:
+            before = super()._learn_stream(part, Recorder([]))
+        self._opening = opening if room else None
+        if later is not None:
+            super()._learn_stream(later, recorder)
+        return before
+
+    def _reach(self, matrix: Matrix) -> float:
+        return max(1.0, float(np.sqrt(self._largest_kernel(matrix))))
+
+    def _check_matrix(self, matrix: Matrix) -> None:
+        largest = self._largest_kernel(matrix)
+        if not largest <= _LARGEST_KERNEL:
+            raise ValueError(
+                f"kernel='{self.kernel}' has values up to {largest:g} on this data, too large for "
+                f"float32; scale the features, for example with StandardScaler, or choose a "
+                f"smaller gamma, coef0 or degree"
+            )
+
+    def _largest_kernel(self, matrix: Matrix) -> float:
+        """A bound, by Cauchy and Schwarz, on |k(x, v)| for rows x and v of the data."""
+        if self.kernel in ("rbf", "sigmoid"):
+            return 1.0
+        norm = matrix.largest_squared_norm()
+        if self.kernel == "linear":
+            return norm
+        # gamma="scale" is at most 1 / variance; what matters here is only whether it is absurd
+        gamma = float(self.gamma) if isinstance(self.gamma, Real) else 1 / matrix.shape[1]
+        with np.errstate(over="ignore"):
+            return float(np.power(gamma * norm + abs(float(self.coef0)), float(self.degree)))
+
+
+_KERNEL = """    kernel : {"rbf", "poly", "linear", "sigmoid"}, default="rbf"
+        exp(−γ‖x − v‖²), (γ x·v + coef0)^degree, x·v or tanh(γ x·v + coef0).
+    gamma : "scale", "auto" or float, default="scale"
+        γ. "scale" is 1 / (n_features · variance of X), "auto" is 1 / n_features, as in `SVC`. On a
+        stream "scale" looks at the first 256 rows. Raise it for finer structure.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Of the polynomial and the sigmoid kernel."""
+
+_ATTRIBUTES = """    classes_ : labels, sorted
+    support_vectors_ : (n_support_, n_features_in_); a copy that cannot be written to
+    dual_coef_ : coefficients, (n_support_, n_classes); likewise
+    n_support_ : number of support vectors
+    gamma_ : γ in use
+    degradation_ : mean over all steps of ‖E_t‖ = ‖Δw_t‖ / η_t, how far maintenance has moved the
+        model, in units of a step
+    t_ : number of the next step
+    n_iter_ : passes made
+    history_ : list of dictionaries, one a pass or a call of `partial_fit` (``event``): ``t``
+        (steps, the axis for plots), ``support_vectors``, ``degradation``, ``error``, ``loss`` and
+        ``updates`` met since the last entry, ``seconds`` of training so far and, with validation
+        data, ``validation_score``
+    stop_reason_ : "max_iter", "validation score no longer improves", "callback", "interrupted" or
+        "partial_fit"
+    n_features_in_, feature_names_in_ : as in scikit-learn"""
+
+
+@fill(kernel=_KERNEL, common=COMMON, attributes=_ATTRIBUTES)
+class BudgetedPegasosClassifier(KernelClassifier):
+    """Multi-class kernel SVM that learns from a stream in constant memory and time a row.
+
+    Minimises λ/2 ‖w‖² + mean of max(0, 1 + max_{k≠y} f_k(x) − f_y(x)) by steps of 1/(λt). A row
+    with a loss becomes a support vector; when there are more than ``budget`` of them, maintenance
+    makes them one fewer and changes the model as little as it can. Choose it where classes are
+    strongly nonlinear and rows are many: `SVC` is better on 10,000 rows, cannot take 10,000,000,
+    and its model grows with the data. Standardise the features first.
+
+    A row costs ``budget`` kernel values and, if it becomes a support vector, about three times as
+    much for merging, or ``budget``² multiplications for projection.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-4
+        Regularisation, λ in the paper.
+    {kernel}
+    budget : int or None, default=500
+        Support vectors at most, B in the paper; ``None`` for as many as come. Raise it for
+        accuracy; cost is proportional.
+    maintenance : {"merge", "project", "remove", "random"}, default="merge"
+        What happens to the smallest support vector, the one with the least ‖α‖² k(v, v), when the
+        budget is exceeded. "merge": it is merged with the partner that costs least (RBF only).
+        "project": it is projected onto all others. "remove": it goes. "random": any one goes.
+    merge_search : {"smallest", "all"}, default="smallest"
+        "all" looks for the best of all pairs instead: ``budget`` times slower, and seldom better.
+    ball_projection : bool, default=True
+        Keep ‖w‖ ≤ 1/√λ, where the optimum is known to lie, after each step (φ in Algorithm 1).
+    average : bool or "auto", default="auto"
+        Predict with a weighted average of all models met, in which the t-th has the weight t⁴.
+        "auto": for merging and projection, which it makes more accurate. Of a support vector that
+        has been removed nothing is left to average. ``False`` is the published algorithm.
+    max_iter : int, default=1
+        Passes over the data.
+    {common}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    Wang, Crammer and Vucetic, "Multi-class Pegasos on a budget", ICML 2010, Algorithm 1.
+
+    Examples
+    --------
+    >>> from multiplane import BudgetedPegasosClassifier
+    >>> from multiplane.datasets import stream_checkerboard
+    >>> clf = BudgetedPegasosClassifier(budget=100, gamma=8, random_state=0)
+    >>> for X, y in stream_checkerboard(4, 4, n=100_000, random_state=0):
+    ...     clf = clf.partial_fit(X, y, classes=[0, 1])
+    >>> clf.n_support_, bool(clf.score(X, y) > 0.95)
+    (100, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 1e-20, None, closed="left")],
+        "budget": [Interval(Integral, 1, 2**30, closed="both"), None],
+        "maintenance": [StrOptions({"merge", "project", "remove", "random"})],
+        "merge_search": [StrOptions({"smallest", "all"})],
+        "ball_projection": ["boolean"],
+        "average": ["boolean", StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        kernel: str = "rbf",
+        gamma: Literal["scale", "auto"] | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = 500,
+        maintenance: Literal["merge", "project", "remove", "random"] = "merge",
+        merge_search: Literal["smallest", "all"] = "smallest",
+        ball_projection: bool = True,
+        average: bool | Literal["auto"] = "auto",
+        max_iter: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
+        self.maintenance = maintenance
+        self.merge_search = merge_search
+        self.ball_projection = ball_projection
+        self.average = average
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def degradation_(self) -> float:
+        """Mean of ‖E_t‖ over all steps (Theorem 1 of the paper)."""
+        self._fitted_model()
+        return self._training.learner.degradation  # type: ignore[union-attr]
+
+    def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> _native.KernelLearner:
+        search = "-all" if self.maintenance == "merge" and self.merge_search == "all" else ""
+        return _native.KernelLearner(
+            n_features=examples.X.shape[1],
+            n_classes=n_classes,
+            lam=float(self.alpha),
+            budget=int(self.budget or 0),
+            maintenance=(self.maintenance if self.budget else "remove") + search,
+            ball_projection=bool(self.ball_projection),
+            average=self._averages(),
+            seed=seed,
+            **self._kernel(),
+        )
+
+    def _averages(self) -> bool:
+        if self.average == "auto":
+            return self.budget is None or self.maintenance in ("merge", "project")
+        return bool(self.average)
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        return {
+            **super()._fixed_parameters(),
+            "alpha": float(self.alpha),
+            "budget": self.budget,
+            "maintenance": self.maintenance,
+            "merge_search": self.merge_search,
+            "ball_projection": bool(self.ball_projection),
+            "average": self._averages(),
+        }
+
+    def _check_matrix(self, matrix: Matrix) -> None:
+        super()._check_matrix(matrix)
+        if self.budget is None:
+            return
+        if self.maintenance == "merge" and self.kernel != "rbf":
+            raise ValueError(
+                f"maintenance='merge' needs kernel='rbf', for only there the best place of a "
+                f"merged support vector lies on the line between the two; with "
+                f"kernel='{self.kernel}' use maintenance='project' or 'remove'"
+            )
+        if self.maintenance == "project" and not _native.KERNELS[self.kernel]:
+            raise ValueError(
+                f"maintenance='project' needs a positive definite kernel, which "
+                f"kernel='{self.kernel}' is not; use maintenance='remove'"
+            )
