@@ -19,7 +19,9 @@ Change Removal::reduce(Support& support, const Newest& newest, bool want_inner) 
     std::vector<float> dots(static_cast<std::size_t>(support.n_lanes())), kernels(dots.size());
     machine.copy_vector(p, x.data());
     support.row(x.data(), machine.squared_norm_of(p), dots.data(), kernels.data());
-    change.inner = support.score(p, kernels.data());
+    std::vector<float> f(static_cast<std::size_t>(machine.n_classes()));
+    support.evaluate(kernels.data(), f.data());
+    change.inner = support.inner(p, f.data());
     change.has_inner = true;
   }
   support.remove(p);
@@ -42,58 +44,44 @@ void Merging::look(const Support& support, const Newest& newest, int m) {
   support.row(x_.data(), machine.squared_norm_of(m), dots_.data(), kernels_.data());
 }
 
-Merging::Pair Merging::partner(const Support& support, int m) {
+Partner Merging::partner(const Support& support, int m) {
   const KernelMachine& machine = support.machine();
   const std::size_t lanes = dots_.size();
   exponents_.resize(lanes);
   inner_.resize(lanes);
-  costs_.resize(lanes);
+  bounds_.resize(lanes / kTile);
   loops().exponents(machine.kernel(), dots_.data(), machine.squared_norm_of(m),
                     machine.squared_norms(), machine.n_tiles(), exponents_.data());
   // alpha_m . alpha_n, over the classes that m has a say in
-  std::vector<const float*> rows;
+  rows_.clear();
   alpha_.clear();
   for (int c = 0; c < machine.n_classes(); ++c)
     if (const float a = machine.coef(c, m); a != 0) {
-      rows.push_back(machine.coef(c));
+      rows_.push_back(machine.coef(c));
       alpha_.push_back(a);
     }
-  loops().mix(rows.data(), static_cast<int>(rows.size()), alpha_.data(), machine.n_tiles(),
+  loops().mix(rows_.data(), static_cast<int>(rows_.size()), alpha_.data(), machine.n_tiles(),
               inner_.data());
-  const float weight = support.weight(m);
-  loops().merge_costs(exponents_.data(), std::max(weight, 1e-30f), inner_.data(),
-                      support.weights(), machine.n_tiles(), costs_.data());
-  Pair best{m, -1, std::numeric_limits<float>::infinity()};
-  for (int n = 0; n < support.size(); ++n) {
-    if (n == m || support.weight(n) < weight) continue;
-    if (const float cost = costs_[static_cast<std::size_t>(n)]; best.n < 0 || cost < best.cost) {
-      best.n = n;
-      best.cost = cost;
-    }
-  }
-  return best;
+  return loops().partner(exponents_.data(), std::max(support.weight(m), 1e-30f), inner_.data(),
+                         support.weights(), m, machine.n_tiles(), bounds_.data());
 }
 
 Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) {
-  Pair best{-1, -1, 0};
+  int m = support.smallest(), n = -1;
   if (all_pairs_) {
-    for (int m = 0; m < support.size(); ++m) {
-      look(support, newest, m);
-      const Pair pair = partner(support, m);
-      if (pair.n >= 0 && (best.n < 0 || pair.cost < best.cost)) best = pair;
+    float least = std::numeric_limits<float>::infinity();
+    for (int i = 0; i < support.size(); ++i) {
+      look(support, newest, i);
+      const Partner best = partner(support, i);
+      if (best.lane < 0 || best.cost >= least) continue;
+      m = i;
+      least = best.cost;
     }
-  } else {
-    const int m = support.smallest();
-    look(support, newest, m);
-    best = partner(support, m);
   }
-  const auto [m, n, rough] = best;
-
+  look(support, newest, m);
+  n = partner(support, m).lane;
+  if (n < 0) n = m ? 0 : 1;  // nobody is as large as m: coefficients of nothing but zeros
   KernelMachine& machine = support.machine();
-  if (all_pairs_) {
-    look(support, newest, m);
-    partner(support, m);
-  }
   const Merge merge = best_merge(support.weight(m), inner_[static_cast<std::size_t>(n)],
                                  support.weight(n), exponents_[static_cast<std::size_t>(n)]);
   const std::int64_t d = machine.n_features();
@@ -109,14 +97,22 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
   change.squared_norm = merge.cost;
   if (want_inner) {
     // <f, alpha_m k_m + alpha_n k_n - alpha_z k_z>, with alpha_z = alpha_m k(m,z) + alpha_n k(n,z)
-    change.inner = support.score(m, kernels_.data());
+    const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
+    f_.resize(static_cast<std::size_t>(machine.n_classes()));
+    support.evaluate(kernels_.data(), f_.data());
+    change.inner = support.inner(m, f_.data());
     x_.resize(static_cast<std::size_t>(d));
     machine.copy_vector(n, x_.data());
-    support.row(x_.data(), machine.squared_norm_of(n), dots_.data(), kernels_.data());
-    change.inner += support.score(n, kernels_.data());
-    support.row(z_.data(), loops().squared_norm(z_.data(), d), dots_.data(), kernels_.data());
-    change.inner -= merge.k_mz * support.score(m, kernels_.data()) +
-                    merge.k_nz * support.score(n, kernels_.data());
+    const float* two[] = {x_.data(), z_.data()};
+    const float squared[] = {machine.squared_norm_of(n), loops().squared_norm(z_.data(), d)};
+    dots_.resize(2 * lanes);
+    kernels_.resize(2 * lanes);
+    support.rows(two, squared, 2, dots_.data(), kernels_.data());
+    support.evaluate(kernels_.data(), f_.data());
+    change.inner += support.inner(n, f_.data());
+    support.evaluate(kernels_.data() + lanes, f_.data());
+    change.inner -=
+        merge.k_mz * support.inner(m, f_.data()) + merge.k_nz * support.inner(n, f_.data());
     change.has_inner = true;
   }
   support.set_mixture(n, m, merge.k_mz, n, merge.k_nz);
@@ -149,6 +145,7 @@ double Projection::drift(const Support& support, const Newest& newest, int p) {
   kernels_.resize(dots_.size());
   machine.copy_vector(p, x_.data());
   support.row(x_.data(), machine.squared_norm_of(p), dots_.data(), kernels_.data());
+  kernels_[static_cast<std::size_t>(p)] = support.self(p);  // not by way of x.x, which is rounded
   double sum = support.self(p) * Inverse::kRidge * column_[static_cast<std::size_t>(p)];
   for (int j = 0; j <= newest.slot; ++j) {
     const auto k = static_cast<std::size_t>(j);
@@ -163,7 +160,8 @@ void Projection::refactor(const Support& support, int n) {
   for (int i = 0; i < n; ++i) {
     machine.copy_vector(i, x_.data());
     support.row(x_.data(), machine.squared_norm_of(i), dots_.data(), kernels_.data());
-    lower.insert(lower.end(), kernels_.begin(), kernels_.begin() + i + 1);
+    lower.insert(lower.end(), kernels_.begin(), kernels_.begin() + i);
+    lower.push_back(support.self(i));
   }
   inverse_.factor(std::move(lower), n);
 }

@@ -55,17 +55,14 @@ class Merging : public Maintenance {
   Change reduce(Support& support, const Newest& newest, bool want_inner) override;
 
  private:
-  struct Pair {
-    int m, n;
-    float cost;
-  };
   // Dots and kernel values of support vector m with all lanes.
   void look(const Support& support, const Newest& newest, int m);
   // The best partner for m, which look() has seen, among those that are not smaller.
-  Pair partner(const Support& support, int m);
+  Partner partner(const Support& support, int m);
 
   bool all_pairs_;
-  std::vector<float> x_, z_, dots_, kernels_, exponents_, inner_, costs_, alpha_;
+  std::vector<float> x_, z_, dots_, kernels_, exponents_, inner_, bounds_, alpha_, f_;
+  std::vector<const float*> rows_;
 };
 
 // Projects the smallest onto all others.

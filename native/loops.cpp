@@ -345,39 +345,97 @@ void mix(const float* const* coef, int n_classes, const float* factor, int n_til
   }
 }
 
-// See merging.hpp. Everything is divided by a, which is the smallest; what is added up at the end are
-// terms of the size of a at most, so that nothing cancels even where c is huge.
-void merge_costs(const float* exponents, float a, const float* b, const float* c, int n_tiles,
-                 float* out) {
-  const F16 zero = splat(0.0f), one = splat(1.0f), two = splat(2.0f), half = splat(0.5f);
-  const F16 tiny = splat(1e-30f), inverse = splat(1.0f / a);
-  for (int i = 0; i < n_tiles * kLanes; i += kLanes) {
-    const F16 s = load(exponents + i);
-    const F16 beta = mul(load(b + i), inverse), gamma = mul(load(c + i), inverse);
-    const F16 k = exp(sub(zero, s));
-    const F16 s2 = add(s, s);
-    F16 h = zero, q = k;
-    for (int step = 0; step < 4; ++step) {
-      if (step) q = exp(fma(s2, h, sub(zero, s)));
-      const F16 n = max(fma(q, fma(two, beta, q), gamma), tiny);
-      const F16 by_n = div(one, n);
-      const F16 rho = mul(mul(q, add(q, beta)), by_n);
-      // 1 - d rho / d h; a Newton step where that is safe, the fixed-point step where it is not
-      const F16 top = fma(q, fma(beta, q, add(gamma, gamma)), mul(beta, gamma));
-      const F16 slope = sub(one, mul(mul(mul(s2, q), top), mul(by_n, by_n)));
-      const M16 safe = less(splat(0.2f), slope);
-      const F16 move = sub(rho, h);
-      h = add(h, select(safe, div(move, max(slope, splat(0.2f))), move));
-      h = max(min(h, half), splat(-1.0f));
+// The smallest of all; of equals the one that was born first. Empty lanes hold infinity.
+int smallest(const float* sizes, const std::int64_t* born, int n_tiles) {
+  F16 least = load(sizes);
+  for (int q = 1; q < n_tiles; ++q) least = min(least, load(sizes + q * kLanes));
+  const F16 wanted = splat(-max_lane(sub(splat(0.0f), least)));
+  int lane = -1;
+  for (int q = 0; q < n_tiles; ++q) {
+    std::uint32_t hits = bits(equal(load(sizes + q * kLanes), wanted));
+    for (; hits; hits &= hits - 1) {
+      const int candidate = q * kLanes + __builtin_ctz(hits);
+      if (lane < 0 || born[candidate] < born[lane]) lane = candidate;
     }
-    const F16 rest = sub(one, h);
-    F16 cost = expm1(mul(sub(zero, s2), mul(rest, rest)));
-    cost = fma(gamma, expm1(mul(sub(zero, s2), mul(h, h))), cost);
-    cost = fma(mul(mul(two, beta), k), expm1(mul(s2, mul(h, rest))), cost);
-    // h = 0, projection onto the other one, is always possible
-    const F16 projected = expm1(sub(zero, s2));
-    store(out + i, mul(splat(a), max(min(sub(zero, cost), sub(zero, projected)), zero)));
   }
+  return lane;
+}
+
+// What merging costs at least and exactly; see merging.hpp. All is divided by a, which is the smaller
+// one, so b stands for b / a and c for c / a; what is added up are terms of the size of a at most, so
+// that nothing cancels even where c is huge.
+MP_INLINE F16 merge_bound(F16 s, F16 b, F16 c) {
+  const F16 zero = splat(0.0f), one = splat(1.0f), minus = sub(zero, s);
+  const F16 positive = max(b, zero);
+  const F16 share = div(mul(b, b), c);  // of alpha_m that is parallel to alpha_n
+  const F16 sum = add(one, b);
+  const F16 rest = sub(one, div(max(sum, zero), add(add(sum, positive), c)));
+  const F16 across = expm1(mul(add(minus, minus), mul(rest, rest)));
+  const F16 along = expm1(div(mul(mul(splat(1.41421356f), minus), c), add(c, positive)));
+  // rounded down a little: a bound must not exceed what it bounds
+  return mul(splat(0.999f), fma(sub(share, one), across, mul(share, mul(along, along))));
+}
+
+MP_INLINE F16 merge_cost(F16 s, F16 b, F16 c) {
+  const F16 zero = splat(0.0f), one = splat(1.0f), two = splat(2.0f), half = splat(0.5f);
+  const F16 k = exp(sub(zero, s)), s2 = add(s, s);
+  F16 h = zero, q = k;
+  for (int step = 0; step < 4; ++step) {
+    if (step) q = exp(fma(s2, h, sub(zero, s)));
+    const F16 by_n = div(one, max(fma(q, fma(two, b, q), c), splat(1e-30f)));
+    const F16 rho = mul(mul(q, add(q, b)), by_n);
+    // 1 - d rho / d h; a Newton step where that is safe, the fixed-point step where it is not
+    const F16 top = fma(q, fma(b, q, add(c, c)), mul(b, c));
+    const F16 slope = sub(one, mul(mul(mul(s2, q), top), mul(by_n, by_n)));
+    const F16 move = sub(rho, h);
+    const F16 newton = div(move, max(slope, splat(0.2f)));
+    h = add(h, select(less(splat(0.2f), slope), newton, move));
+    h = max(min(h, half), splat(-1.0f));
+  }
+  const F16 rest = sub(one, h);
+  F16 gain = expm1(mul(sub(zero, s2), mul(rest, rest)));
+  gain = fma(c, expm1(mul(sub(zero, s2), mul(h, h))), gain);
+  gain = fma(mul(mul(two, b), k), expm1(mul(s2, mul(h, rest))), gain);
+  // h = 0, projection onto the other one, is always possible
+  const F16 projected = expm1(sub(zero, s2));
+  return max(min(sub(zero, gain), sub(zero, projected)), zero);
+}
+
+multiplane::Partner partner(const float* exponents, float a, const float* b, const float* c,
+                            int self, int n_tiles, float* bounds) {
+  const F16 inverse = splat(1.0f / a), smallest = splat(a);
+  const F16 infinite = splat(-kMinusInfinity);
+  const auto scaled = [&](const float* p, int q) { return mul(load(p + q * kLanes), inverse); };
+  // Lanes that are smaller than a, among them the empty ones, are not candidates.
+  const auto allowed = [&](int q, F16 value) {
+    F16 out = select(less(load(c + q * kLanes), smallest), infinite, value);
+    if (self / kLanes == q) {
+      float lanes[kLanes];
+      store(lanes, out);
+      lanes[self % kLanes] = -kMinusInfinity;
+      out = load(lanes);
+    }
+    return out;
+  };
+  int first = 0;
+  for (int q = 0; q < n_tiles; ++q) {
+    const F16 bound = merge_bound(load(exponents + q * kLanes), scaled(b, q), scaled(c, q));
+    bounds[q] = -max_lane(sub(splat(0.0f), allowed(q, bound)));
+    if (bounds[q] < bounds[first]) first = q;
+  }
+  // The most promising tile first: most of the others then need not be looked at.
+  multiplane::Partner best{-1, -kMinusInfinity};
+  for (int k = -1; k < n_tiles; ++k) {
+    const int q = k < 0 ? first : k;
+    if (k == first || !(bounds[q] <= best.cost)) continue;
+    const F16 cost =
+        allowed(q, merge_cost(load(exponents + q * kLanes), scaled(b, q), scaled(c, q)));
+    const float least = -max_lane(sub(splat(0.0f), cost));
+    const int lane = q * kLanes + __builtin_ctz(bits(equal(cost, splat(least))));
+    if (least < best.cost || (least == best.cost && lane < best.lane)) best = {lane, least};
+  }
+  best.cost *= a;
+  return best.cost < -kMinusInfinity ? best : multiplane::Partner{-1, 0.0f};
 }
 
 // Eight sums, whatever the machine's registers hold.
@@ -432,7 +490,8 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     exponents,
     weigh,
     mix,
-    merge_costs,
+    smallest,
+    partner,
     dot,
     add_scaled,
     add_scaled2};

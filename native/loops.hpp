@@ -29,6 +29,11 @@ struct Best {
   float rival;  // greatest score among lanes of other classes, -inf if there is none
 };
 
+struct Partner {
+  int lane;  // -1: none
+  float cost;
+};
+
 struct Loops {
   const char* name;
   bool fused;     // has fused multiply-add, so shares its bits with the other fused levels
@@ -77,9 +82,12 @@ struct Loops {
   void (*weigh)(const float* const* coef, int n_classes, const float* k, int n_tiles, float* out);
   // out[lane] = sum over the classes of factor[c] * coef[c][lane]
   void (*mix)(const float* const* coef, int n_classes, const float* factor, int n_tiles, float* out);
-  // What merging a support vector with each lane costs at least; see merging.hpp.
-  void (*merge_costs)(const float* exponents, float a, const float* b, const float* c, int n_tiles,
-                      float* out);
+  // The lane with the least size, of equals the one born first; empty lanes hold infinity.
+  int (*smallest)(const float* sizes, const std::int64_t* born, int n_tiles);
+  // The lane with which it costs least to merge lane `self`; see merging.hpp for the terms. Lanes
+  // whose c is less than a do not count. `bounds` is room for n_tiles floats.
+  Partner (*partner)(const float* exponents, float a, const float* b, const float* c, int self,
+                     int n_tiles, float* bounds);
 
   // For symmetric matrices, in double precision.
   double (*dot)(const double* a, const double* b, std::int64_t n);

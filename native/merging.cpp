@@ -11,10 +11,12 @@ double expm1_(double x) {
   x = std::clamp(x, -700.0, 700.0);
   const double n = std::floor(x * 1.4426950408889634 + 0.5);
   const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
-  double sum = 0;
-  for (int i = 14; i > 0; --i) sum = r / i * (1 + sum);
+  constexpr double kInverse[] = {1.0 / 2,  1.0 / 3,  1.0 / 4,  1.0 / 5,  1.0 / 6,  1.0 / 7, 1.0 / 8,
+                                 1.0 / 9, 1.0 / 10, 1.0 / 11, 1.0 / 12, 1.0 / 13, 1.0 / 14};
+  double sum = 1;
+  for (int i = 12; i >= 0; --i) sum = 1 + r * kInverse[i] * sum;
   const double power = std::ldexp(1.0, static_cast<int>(n));
-  return power * sum + (power - 1);
+  return power * (r * sum) + (power - 1);
 }
 double exp_(double x) { return x < -700 ? 0 : 1 + expm1_(x); }
 

@@ -13,6 +13,13 @@
 // best h is at most 1/2 (going from h to 1 - h then costs (c - a)(k(n,z)^2 - k(m,z)^2) more), and h = 0,
 // projection onto v_n, is a start from which the better optimum is found. Where b < 0, so that the
 // two work against each other, h may be negative: z then lies beyond v_n.
+//
+// Most candidates are ruled out by a bound that needs no h. Split alpha_m into a part along alpha_n,
+// of squared length a r with r = b^2 / (a c), and the rest across it. The rest is lost but for
+// k(m, z)^2, and h is at most (a + b) / (a + 2b + c), so
+//     |delta|^2 >= a (1 - r) (1 - exp(-2 s (1-h)^2)) + a r (1 - exp(-sqrt(2) s c / (c + b)))^2,
+// the last term being a lower bound for merging two numbers, exact for small s (for b < 0 it is used
+// with b = 0, and 2b in the bound of h is b). tests/test_kernels.py checks it over a grid.
 #pragma once
 
 namespace multiplane {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace multiplane {
 
@@ -9,6 +10,7 @@ void Support::reserve(int n) {
   machine_.reserve(n);
   const std::size_t lanes = static_cast<std::size_t>(n_lanes());
   weight_.resize(lanes, 0.0f);
+  size_.resize(lanes, std::numeric_limits<float>::infinity());
   self_.resize(lanes, 0.0f);
   born_.resize(lanes, 0);
   for (std::vector<float>& row : sums_) row.resize(lanes, 0.0f);
@@ -17,7 +19,7 @@ void Support::reserve(int n) {
 int Support::add(const Row& x, float x2, std::int64_t born) {
   reserve(size() + 1);
   const int i = machine_.add(x, x2);
-  set_self(i, self_kernel(machine_.kernel(), x2));
+  self_[static_cast<std::size_t>(i)] = self_kernel(machine_.kernel(), x2);
   set_born(i, born);
   return i;
 }
@@ -30,6 +32,8 @@ void Support::remove(int i) {
     row[static_cast<std::size_t>(last)] = 0;
   };
   take(weight_);
+  take(size_);
+  size_[static_cast<std::size_t>(last)] = std::numeric_limits<float>::infinity();
   take(self_);
   take(born_);
   for (std::vector<float>& row : sums_) take(row);
@@ -69,60 +73,47 @@ void Support::weigh(int i) {
     sum += a * a;
   }
   weight_[static_cast<std::size_t>(i)] = static_cast<float>(sum);
+  size_[static_cast<std::size_t>(i)] = static_cast<float>(sum) * std::fabs(self(i));
 }
 
 void Support::weigh_all() {
   for (int i = 0; i < size(); ++i) weigh(i);
 }
 
-int Support::smallest() const {
-  int best = 0;
-  float least = 0;
-  for (int i = 0; i < size(); ++i) {
-    const float norm = weight(i) * std::fabs(self(i));
-    if (i == 0 || norm < least || (norm == least && born(i) < born(best))) {
-      best = i;
-      least = norm;
-    }
-  }
-  return best;
-}
-
-void Support::row(const float* x, float x2, float* dots, float* kernels) const {
+void Support::rows(const float* const* x, const float* x2, int n, float* dots,
+                   float* kernels) const {
   const Tiles tiles = machine_.tiles();
-  loops().score_dense(&x, 1, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
-  loops().kernel(machine_.kernel(), dots, x2, machine_.squared_norms(), tiles.n, kernels);
+  loops().score_dense(x, n, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
+  for (int r = 0; r < n; ++r)
+    loops().kernel(machine_.kernel(), dots + r * n_lanes(), x2[r], machine_.squared_norms(),
+                   tiles.n, kernels + r * n_lanes());
 }
 
-double Support::score(int i, const float* kernels) const {
-  std::vector<float> f(static_cast<std::size_t>(machine_.n_classes()));
-  loops().weigh(machine_.coef().data(), machine_.n_classes(), kernels, machine_.n_tiles(), f.data());
-  double sum = 0;
-  for (int c = 0; c < machine_.n_classes(); ++c)
-    sum += static_cast<double>(machine_.coef(c, i)) * f[static_cast<std::size_t>(c)];
-  return sum;
-}
-
+// Row by row of the kernel matrix, up to the diagonal: sum of alpha_i . alpha_j k(v_i, v_j).
 double Support::squared_norm() const {
   const std::size_t d = static_cast<std::size_t>(machine_.n_features());
-  const std::size_t lanes = static_cast<std::size_t>(n_lanes());
-  std::vector<float> x(d * kMaxBlock), dots(lanes * kMaxBlock), kernels(lanes);
-  const Tiles tiles = machine_.tiles();
+  const std::size_t most = static_cast<std::size_t>(n_lanes());
+  std::vector<float> x(d * kMaxBlock), dots(most * kMaxBlock), kernels(most);
+  std::vector<float> f(static_cast<std::size_t>(machine_.n_classes()));
+  const std::vector<const float*> coef = machine_.coef();
+  const float* vectors[kMaxBlock];
+  for (int r = 0; r < kMaxBlock; ++r) vectors[r] = x.data() + static_cast<std::size_t>(r) * d;
   double sum = 0;
   for (int first = 0; first < size(); first += kMaxBlock) {
     const int n = std::min(kMaxBlock, size() - first);
-    const float* rows[kMaxBlock];
+    const int n_tiles = (first + n + kTile - 1) / kTile;
+    for (int r = 0; r < n; ++r)
+      machine_.copy_vector(first + r, x.data() + static_cast<std::size_t>(r) * d);
+    loops().score_dense(vectors, n, machine_.n_features(), 0.0f, machine_.tiles().data, n_tiles,
+                        dots.data());
     for (int r = 0; r < n; ++r) {
-      float* row = x.data() + static_cast<std::size_t>(r) * d;
-      machine_.copy_vector(first + r, row);
-      rows[r] = row;
-    }
-    loops().score_dense(rows, n, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots.data());
-    for (int r = 0; r < n; ++r) {
-      loops().kernel(machine_.kernel(), dots.data() + static_cast<std::size_t>(r) * lanes,
-                     machine_.squared_norm_of(first + r), machine_.squared_norms(), tiles.n,
-                     kernels.data());
-      sum += score(first + r, kernels.data());
+      const int i = first + r;
+      loops().kernel(machine_.kernel(), dots.data() + r * n_tiles * kTile,
+                     machine_.squared_norm_of(i), machine_.squared_norms(), n_tiles, kernels.data());
+      kernels[static_cast<std::size_t>(i)] = 0.5f * self(i);
+      std::fill(kernels.begin() + i + 1, kernels.begin() + n_tiles * kTile, 0.0f);
+      loops().weigh(coef.data(), machine_.n_classes(), kernels.data(), n_tiles, f.data());
+      sum += 2 * inner(i, f.data());
     }
   }
   return sum;

@@ -46,17 +46,28 @@ class Support {
   float weight(int i) const { return weight_[static_cast<std::size_t>(i)]; }
   // k(v_i, v_i)
   float self(int i) const { return self_[static_cast<std::size_t>(i)]; }
-  void set_self(int i, float value) { self_[static_cast<std::size_t>(i)] = value; }
   std::int64_t born(int i) const { return born_[static_cast<std::size_t>(i)]; }
   void set_born(int i, std::int64_t t) { born_[static_cast<std::size_t>(i)] = t; }
 
   // The one whose removal changes the model least, |alpha|^2 k(v, v); of equals the oldest.
-  int smallest() const;
+  int smallest() const { return loops().smallest(size_.data(), born_.data(), machine_.n_tiles()); }
 
-  // Products and kernel values of x with all lanes, for x given close together.
-  void row(const float* x, float x2, float* dots, float* kernels) const;
-  // alpha_i . f(x), given the kernel values of x
-  double score(int i, const float* kernels) const;
+  // Products and kernel values with all lanes of n <= kMaxBlock vectors, each given close together.
+  void rows(const float* const* x, const float* x2, int n, float* dots, float* kernels) const;
+  void row(const float* x, float x2, float* dots, float* kernels) const {
+    rows(&x, &x2, 1, dots, kernels);
+  }
+  // f(x), given the kernel values of x
+  void evaluate(const float* kernels, float* f) const {
+    loops().weigh(machine_.coef().data(), machine_.n_classes(), kernels, machine_.n_tiles(), f);
+  }
+  // alpha_i . f
+  double inner(int i, const float* f) const {
+    double sum = 0;
+    for (int c = 0; c < machine_.n_classes(); ++c)
+      sum += static_cast<double>(machine_.coef(c, i)) * f[c];
+    return sum;
+  }
   // |f|^2, from scratch
   double squared_norm() const;
 
@@ -64,6 +75,7 @@ class Support {
   KernelMachine machine_;
   std::vector<std::vector<float>> sums_;
   std::vector<float> weight_, self_;
+  std::vector<float> size_;  // |alpha|^2 |k(v, v)|, infinity for empty lanes
   std::vector<std::int64_t> born_;
 };
 
