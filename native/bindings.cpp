@@ -19,6 +19,7 @@
 #include "check.hpp"
 #include "kernel_learner.hpp"
 #include "learner.hpp"
+#include "projectron.hpp"
 #include "scoring.hpp"
 
 namespace nb = nanobind;
@@ -479,7 +480,8 @@ KernelLearner new_kernel_learner(std::int64_t n_features, std::int32_t n_classes
                         ball_projection, average, seed});
 }
 
-nb::dict kernel_learn_py(KernelLearner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
+template <class AnyLearner>
+nb::dict kernel_learn_py(AnyLearner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                          std::optional<In<std::int64_t, 1>> order,
                          std::optional<In<float, 1>> weight, bool check) {
   const Locked locked(learner);
@@ -503,6 +505,39 @@ nb::dict kernel_learn_py(KernelLearner& learner, const OwnedRows& X, In<std::int
   }
   if (counts.bad_row >= 0) raise_if(check_values(rows));
   return as_dict(counts);
+}
+
+template <class AnyLearner>
+void kernel_relabel_py(AnyLearner& learner, const std::vector<std::int32_t>& code,
+                       std::int32_t n_classes) {
+  const Locked locked(learner);
+  need(code.size() == static_cast<std::size_t>(learner.support_.machine().n_classes()) &&
+           n_classes >= 0,
+       "one new code a class is needed");
+  std::vector<char> taken(static_cast<std::size_t>(n_classes), 0);
+  for (std::int32_t k : code) {
+    need(k >= 0 && k < n_classes && !taken[static_cast<std::size_t>(k)], "class code out of range");
+    taken[static_cast<std::size_t>(k)] = 1;
+  }
+  learner.relabel(code, n_classes);
+}
+
+// What all kernel learners can do.
+template <class AnyLearner>
+void bind_kernel_learner(nb::class_<AnyLearner>& type) {
+  type.def("learn", &kernel_learn_py<AnyLearner>, "X"_a, "y"_a.noconvert(), nb::kw_only(),
+           "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
+           "check"_a = false)
+      .def("relabel", &kernel_relabel_py<AnyLearner>, "code"_a, "n_classes"_a)
+      .def("snapshot",
+           [](const AnyLearner& l) {
+             const Locked locked(l);
+             nb::gil_scoped_release release;
+             return l.snapshot();
+           })
+      .def("__len__", read<AnyLearner>([](const AnyLearner& l) { return l.support_.size(); }))
+      .def_prop_ro("version", read<AnyLearner>([](const AnyLearner& l) { return l.version_; }))
+      .def_prop_ro("t", read<AnyLearner>([](const AnyLearner& l) { return l.t_; }));
 }
 
 nb::dict kernel_state_py(const KernelLearner& learner) {
@@ -592,6 +627,75 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   learner.average_unit_ = get<double>(s, "average_unit");
   learner.average_sum_ = get<double>(s, "average_sum");
   learner.average_weight_ = get<double>(s, "average_weight");
+  return learner;
+}
+
+Projectron new_projectron(std::int64_t n_features, std::int32_t n_classes,
+                          const std::string& kernel, double gamma, double coef0,
+                          std::int32_t degree, double eta) {
+  need(n_features >= 0 && n_features <= Tile::kMostFeatures && n_classes >= 0 && eta > 0,
+       "projectron: out of range");
+  return Projectron(n_features, n_classes, kernel_named(kernel, gamma, coef0, degree), eta);
+}
+
+nb::dict projectron_state_py(const Projectron& learner) {
+  const Locked locked(learner);
+  const KernelMachine& machine = learner.support_.machine();
+  nb::dict s;
+  s["n_features"] = machine.n_features();
+  s["n_classes"] = machine.n_classes();
+  s["kernel"] = kernel_name(machine.kernel());
+  s["gamma"] = machine.kernel().gamma;
+  s["coef0"] = machine.kernel().coef0;
+  s["degree"] = machine.kernel().degree;
+  s["eta"] = learner.eta_;
+  s["t"] = learner.t_;
+  s["vectors"] = vectors(machine);
+  s["coef"] = dual_coef(machine);
+  nb::list slots, inverses;
+  for (const Projectron::Set& set : learner.sets_) {
+    slots.append(copied<std::int32_t>(set.slots, set.slots.size()));
+    inverses.append(copied<double>(set.inverse.lower(), set.inverse.lower().size()));
+  }
+  s["slots"] = slots;
+  s["inverses"] = inverses;
+  return s;
+}
+
+Projectron projectron_from_state(const nb::dict& s) {
+  Projectron learner = new_projectron(
+      get<std::int64_t>(s, "n_features"), get<std::int32_t>(s, "n_classes"),
+      get<std::string>(s, "kernel"), get<double>(s, "gamma"), get<double>(s, "coef0"),
+      get<std::int32_t>(s, "degree"), get<double>(s, "eta"));
+  const auto vectors = get<In<float, 2>>(s, "vectors");
+  const auto coef = get<In<float, 2>>(s, "coef");
+  const auto slots = get<nb::list>(s, "slots"), inverses = get<nb::list>(s, "inverses");
+  Support& support = learner.support_;
+  const std::size_t n = vectors.shape(0), n_classes = learner.sets_.size();
+  need(vectors.shape(1) == static_cast<std::size_t>(support.machine().n_features()) &&
+           coef.shape(0) == n && coef.shape(1) == n_classes && slots.size() == n_classes &&
+           inverses.size() == n_classes,
+       "learner state: shapes differ");
+  for (std::size_t i = 0; i < n; ++i) {
+    const Row x{Row::Kind::dense, vectors.data() + i * vectors.shape(1), nullptr,
+                support.machine().n_features()};
+    const int slot = support.add(x, squared_norm(x), 0);
+    for (std::size_t c = 0; c < n_classes; ++c)
+      support.machine().set_coef(static_cast<int>(c), slot, coef(i, c));
+  }
+  for (std::size_t c = 0; c < n_classes; ++c) {
+    const auto own = nb::cast<In<std::int32_t, 1>>(slots[c]);
+    const auto inverse = nb::cast<In<double, 1>>(inverses[c]);
+    const std::size_t size = own.shape(0);
+    need(inverse.shape(0) == size * (size + 1) / 2, "learner state: an inverse has the wrong size");
+    Projectron::Set& set = learner.sets_[c];
+    for (std::size_t i = 0; i < size; ++i) {
+      need(own(i) >= 0 && static_cast<std::size_t>(own(i)) < n, "learner state: out of range");
+      set.slots.push_back(own(i));
+    }
+    set.inverse.assign({inverse.data(), inverse.data() + inverse.shape(0)}, static_cast<int>(size));
+  }
+  learner.t_ = get<std::int64_t>(s, "t");
   return learner;
 }
 
@@ -776,41 +880,27 @@ NB_MODULE(_native, m) {
         new (&machine) KernelMachine(std::apply(new_machine, s));
       });
 
-  nb::class_<KernelLearner>(m, "KernelLearner")
+  nb::class_<KernelLearner> kernel_learner(m, "KernelLearner");
+  bind_kernel_learner(kernel_learner);
+  kernel_learner
       .def(nb::new_(&new_kernel_learner), nb::kw_only(), "n_features"_a, "n_classes"_a, "lam"_a,
            "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a, "budget"_a, "maintenance"_a,
            "ball_projection"_a, "average"_a, "seed"_a)
-      .def("learn", &kernel_learn_py, "X"_a, "y"_a.noconvert(), nb::kw_only(),
-           "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
-           "check"_a = false)
-      .def("relabel",
-           [](KernelLearner& l, const std::vector<std::int32_t>& code, std::int32_t n_classes) {
-             const Locked locked(l);
-             need(code.size() == static_cast<std::size_t>(l.support_.machine().n_classes()),
-                  "one new code a class is needed");
-             std::vector<char> taken(static_cast<std::size_t>(n_classes), 0);
-             for (std::int32_t k : code) {
-               need(k >= 0 && k < n_classes && !taken[static_cast<std::size_t>(k)],
-                    "class code out of range");
-               taken[static_cast<std::size_t>(k)] = 1;
-             }
-             l.relabel(code, n_classes);
-           },
-           "code"_a, "n_classes"_a)
-      .def("snapshot",
-           [](const KernelLearner& l) {
-             const Locked locked(l);
-             nb::gil_scoped_release release;
-             return l.snapshot();
-           })
-      .def("__len__", read<KernelLearner>([](const KernelLearner& l) { return l.support_.size(); }))
-      .def_prop_ro("version", read<KernelLearner>([](const KernelLearner& l) { return l.version_; }))
-      .def_prop_ro("t", read<KernelLearner>([](const KernelLearner& l) { return l.t_; }))
       .def_prop_ro("degradation", read<KernelLearner>([](const KernelLearner& l) {
                      return l.t_ > 1 ? l.degradation_ / static_cast<double>(l.t_ - 1) : 0.0;
                    }))
       .def("__getstate__", &kernel_state_py)
       .def("__setstate__", [](KernelLearner& l, const nb::dict& s) {
         new (&l) KernelLearner(kernel_learner_from_state(s));
+      });
+
+  nb::class_<Projectron> projectron(m, "Projectron");
+  bind_kernel_learner(projectron);
+  projectron
+      .def(nb::new_(&new_projectron), nb::kw_only(), "n_features"_a, "n_classes"_a, "kernel"_a,
+           "gamma"_a, "coef0"_a, "degree"_a, "eta"_a)
+      .def("__getstate__", &projectron_state_py)
+      .def("__setstate__", [](Projectron& p, const nb::dict& s) {
+        new (&p) Projectron(projectron_from_state(s));
       });
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
 
 #include "draw.hpp"
 
@@ -15,127 +13,17 @@ constexpr double kSmallestScale = 0.1;
 
 }  // namespace
 
-// Rows with their products and kernel values, kept up to date while support vectors change.
-struct KernelLearner::Block {
-  Block(const Support& s) : support(s), scorer(s.machine().n_features()) {}
-
-  // Rows 0 ... n-1, which must be there already.
-  void begin(int n) {
-    const KernelMachine& machine = support.machine();
-    const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
-    if (dots.size() < lanes * kMaxBlock) {
-      dots.resize(lanes * kMaxBlock);
-      kernels.resize(lanes * kMaxBlock);
-    }
-    stale.assign(static_cast<std::size_t>(machine.n_tiles()), 0);
-    changed.clear();
-    scorer.score(machine.tiles(), rows, n, dots.data());
-    for (int r = 0; r < n; ++r) {
-      squared[r] = squared_norm(rows[r]);
-      loops().kernel(machine.kernel(), dots_of(r), squared[r], machine.squared_norms(),
-                     machine.n_tiles(), kernels_of(r));
-    }
-  }
-
-  float* dots_of(int r) { return dots.data() + static_cast<std::ptrdiff_t>(r) * support.n_lanes(); }
-  float* kernels_of(int r) {
-    return kernels.data() + static_cast<std::ptrdiff_t>(r) * support.n_lanes();
-  }
-
-  void touch(int lane) {
-    char& mark = stale[static_cast<std::size_t>(lane / kTile)];
-    if (!mark) changed.push_back(lane / kTile);
-    mark = 1;
-  }
-
-  // Row r with the tiles that have changed since the block began.
-  void refresh(int r) {
-    if (changed.empty()) return;
-    const KernelMachine& machine = support.machine();
-    const Tiles all = machine.tiles();
-    constexpr int kMost = 16;
-    const float* some[kMost];
-    float fresh[kMost * kTile];
-    for (std::size_t first = 0; first < changed.size(); first += kMost) {
-      const int n = static_cast<int>(std::min<std::size_t>(kMost, changed.size() - first));
-      for (int q = 0; q < n; ++q) some[q] = all.data[changed[first + static_cast<std::size_t>(q)]];
-      scorer.score({some, n, 0.0f}, rows + r, 1, fresh);
-      for (int q = 0; q < n; ++q) {
-        const std::ptrdiff_t lane = changed[first + static_cast<std::size_t>(q)] * kTile;
-        std::copy_n(fresh + q * kTile, kTile, dots_of(r) + lane);
-        loops().kernel(machine.kernel(), fresh + q * kTile, squared[r],
-                       machine.squared_norms() + lane, 1, kernels_of(r) + lane);
-      }
-    }
-  }
-
-  const Support& support;
-  Scorer scorer;
-  Row rows[kMaxBlock];
-  float squared[kMaxBlock];
-  std::vector<float> dots, kernels, scores;
-  std::vector<const float*> coef;
-  std::vector<char> stale;  // by tile
-  std::vector<int> changed;
-};
-
 LearnerCounts KernelLearner::learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
                                    const std::int32_t* y, const float* weight, float largest) {
-  LearnerCounts counts;
   ++version_;
-  const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
-  const bool dense = rows.kind == Rows::Kind::dense;
-  const int most = dense ? loops().block : kSparseBlock;
-  Block block(support_);
-  block.scores.resize(static_cast<std::size_t>(support_.machine().n_classes()));
-  for (std::int64_t k = 0; k < n;) {
-    // A dense row that is seen through its non-zeros goes alone.
-    block.rows[0] = block.scorer.shortened(rows.row(number(k)));
-    const bool alone = dense && block.rows[0].kind != Row::Kind::dense;
-    const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(most, n - k));
-    for (int r = 1; r < in_block; ++r) block.rows[r] = rows.row(number(k + r));
-    for (int r = 0; r < in_block; ++r) {
-      if (order && k + r + kFarAhead < n) rows.prefetch(order[k + r + kFarAhead]);
-      const Row& x = block.rows[r];
-      if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
-        counts.bad_row = number(k + r);
-        return counts;
-      }
-    }
-    // Room for all that this block can bring, so that no tile is born on the way.
-    const int room = support_.size() + in_block;
-    support_.reserve(config_.budget ? std::min(room, config_.budget + 1) : room);
-    block.begin(in_block);
-    block.coef = support_.machine().coef();
-    for (int r = 0; r < in_block; ++r) {
-      const std::int64_t i = number(k + r);
-      step(block, r, y[i], weight ? weight[i] : 1.0f, counts);
-      ++counts.rows;
-    }
-    k += in_block;
-  }
-  return counts;
+  return walk(support_, rows, order, n, y, weight, largest, config_.budget ? config_.budget + 1 : 0,
+              [&](auto&&... arguments) { step(arguments...); });
 }
 
-void KernelLearner::step(Block& block, int r, std::int32_t y, float weight,
+void KernelLearner::step(KernelBlock& block, int r, std::int32_t y, float weight,
                          LearnerCounts& counts) {
-  const KernelMachine& machine = support_.machine();
-  block.refresh(r);
-  std::vector<float>& f = block.scores;
-  loops().weigh(block.coef.data(), machine.n_classes(), block.kernels_of(r), machine.n_tiles(),
-                f.data());
-  std::int32_t rival = -1;
-  for (std::int32_t c = 0; c < machine.n_classes(); ++c)
-    if (c != y && (rival < 0 || f[static_cast<std::size_t>(c)] > f[static_cast<std::size_t>(rival)]))
-      rival = c;
-  const double right = f[static_cast<std::size_t>(y)];
-  const double wrong = rival < 0 ? right : f[static_cast<std::size_t>(rival)];
-  const float self = self_kernel(config_.kernel, block.squared[r]);
-  if (!std::isfinite(right - wrong) || !std::isfinite(self))
-    throw std::invalid_argument(
-        "kernel values leave the range of float32; scale the features, for example with "
-        "StandardScaler, or choose a smaller gamma, coef0 or degree");
-
+  const std::int32_t rival = block.rival(y);
+  const double right = block.score(y), wrong = rival < 0 ? right : block.score(rival);
   const double margin = config_.lam * static_cast<double>(t_ - 1);
   const double gap = scale_ * (wrong - right);
   const bool loss = rival >= 0 && (t_ == 1 || margin + gap > 0);
@@ -143,17 +31,17 @@ void KernelLearner::step(Block& block, int r, std::int32_t y, float weight,
   counts.weight += weight;
   if (loss) counts.loss += weight * (t_ == 1 ? 1.0 : 1.0 + gap / margin);
   // A row of which the kernel sees nothing moves nothing.
-  if (loss && weight > 0 && self != 0) {
+  if (loss && weight > 0 && block.self != 0) {
     ++counts.updates;
     insert(block, r, y, rival, weight, gap);
   }
   next_step();
 }
 
-void KernelLearner::insert(Block& block, int r, std::int32_t y, std::int32_t rival, float weight,
-                           double gap) {
+void KernelLearner::insert(KernelBlock& block, int r, std::int32_t y, std::int32_t rival,
+                           float weight, double gap) {
   if (scale_ < kSmallestScale) fold_scale();
-  const int slot = support_.add(block.rows[r], block.squared[r], t_);
+  const int slot = block.add_to(support_, r, t_);
   const double inner = weight / scale_;
   KernelMachine& machine = support_.machine();
   machine.set_coef(y, slot, static_cast<float>(inner));
@@ -163,12 +51,9 @@ void KernelLearner::insert(Block& block, int r, std::int32_t y, std::int32_t riv
     support_.set_sum(rival, slot, static_cast<float>(-inner * average_sum_));
   }
   support_.weigh(slot);
-  block.touch(slot);
   const double self = support_.self(slot);
   squared_norm_ += -2.0 * weight * gap + 2.0 * weight * weight * self;
 
-  block.dots_of(r)[slot] = block.squared[r];
-  block.kernels_of(r)[slot] = support_.self(slot);
   const Newest newest{slot, block.dots_of(r), block.kernels_of(r), uniform(config_.seed, t_)};
   if (config_.budget && support_.size() > config_.budget)
     maintain(newest, block);
@@ -177,7 +62,7 @@ void KernelLearner::insert(Block& block, int r, std::int32_t y, std::int32_t riv
   if (config_.ball_projection) project();
 }
 
-void KernelLearner::maintain(const Newest& newest, Block& block) {
+void KernelLearner::maintain(const Newest& newest, KernelBlock& block) {
   // |U - delta|^2 takes as long as a few rows, so it is left out while even the sum of the norms,
   // over many more steps, would stay within the ball.
   const double limit = std::sqrt(config_.lam) * static_cast<double>(t_);
@@ -256,20 +141,11 @@ KernelMachine KernelLearner::snapshot() const {
   const bool averaged = config_.average && average_weight_ > 0;
   const double divisor =
       averaged ? average_weight_ : config_.lam * static_cast<double>(t_ > 1 ? t_ - 1 : 1);
-  KernelMachine out(machine.n_features(), machine.n_classes(), machine.kernel());
-  out.reserve(machine.size());
-  std::vector<float> x(static_cast<std::size_t>(machine.n_features()));
-  for (int i = 0; i < machine.size(); ++i) {
-    machine.copy_vector(i, x.data());
-    out.add({Row::Kind::dense, x.data(), nullptr, machine.n_features()},
-            machine.squared_norm_of(i));
-    for (int c = 0; c < machine.n_classes(); ++c) {
-      const double a = machine.coef(c, i);
-      const double value = averaged ? average_sum_ * a - support_.sum(c, i) : scale_ * a;
-      out.set_coef(c, i, static_cast<float>(value / divisor));
-    }
-  }
-  return out;
+  return machine.with([&](int c, int i) {
+    const double a = machine.coef(c, i);
+    const double value = averaged ? average_sum_ * a - support_.sum(c, i) : scale_ * a;
+    return static_cast<float>(value / divisor);
+  });
 }
 
 }  // namespace multiplane

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "budget.hpp"
-#include "learner.hpp"
-#include "support.hpp"
+#include "kernel_block.hpp"
 
 namespace multiplane {
 
@@ -60,10 +59,10 @@ class KernelLearner {
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 
  private:
-  struct Block;
-  void step(Block& block, int r, std::int32_t y, float weight, LearnerCounts& counts);
-  void insert(Block& block, int r, std::int32_t y, std::int32_t rival, float weight, double gap);
-  void maintain(const Newest& newest, Block& block);
+  void step(KernelBlock& block, int r, std::int32_t y, float weight, LearnerCounts& counts);
+  void insert(KernelBlock& block, int r, std::int32_t y, std::int32_t rival, float weight,
+              double gap);
+  void maintain(const Newest& newest, KernelBlock& block);
   void project();
   void fold_scale();
   void next_step();

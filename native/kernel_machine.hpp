@@ -72,6 +72,19 @@ class KernelMachine {
   // v_i, close together
   void copy_vector(int i, float* x) const;
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
+  // A copy with other coefficients: get(class, support vector)
+  template <class Get>
+  KernelMachine with(Get get) const {
+    KernelMachine out(n_features_, n_classes(), kernel_);
+    out.reserve(size_);
+    std::vector<float> x(static_cast<std::size_t>(n_features_));
+    for (int i = 0; i < size_; ++i) {
+      copy_vector(i, x.data());
+      out.add({Row::Kind::dense, x.data(), nullptr, n_features_}, squared_norm_of(i));
+      for (int c = 0; c < n_classes(); ++c) out.set_coef(c, i, get(c, i));
+    }
+    return out;
+  }
 
  private:
   std::int64_t n_features_;

@@ -4,7 +4,7 @@
 set(MULTIPLANE_LOOPS)
 set(MULTIPLANE_SOURCES)
 foreach(name budget check dispatch hyperplanes inverse kernel_learner kernel_machine learner merging
-             scoring support tiles)
+             projectron scoring support tiles)
   list(APPEND MULTIPLANE_SOURCES ${CMAKE_CURRENT_LIST_DIR}/${name}.cpp)
 endforeach()
 

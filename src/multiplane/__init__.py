@@ -10,6 +10,7 @@ from multiplane.estimators import (
     GAMMClassifier,
     MMClassifier,
     PegasosClassifier,
+    ProjectronClassifier,
 )
 
 use_simd_from_environment()
@@ -22,6 +23,7 @@ __all__ = [
     "GAMMClassifier",
     "MMClassifier",
     "PegasosClassifier",
+    "ProjectronClassifier",
     "__version__",
     "datasets",
     "show_config",

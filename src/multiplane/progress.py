@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from multiplane import _native
 
-Learner = _native.Learner | _native.KernelLearner
+Learner = _native.Learner | _native.KernelLearner | _native.Projectron
 
 
 class Listener(Protocol):
@@ -70,6 +70,8 @@ class Tally:
     def facts(self, learner: Learner) -> dict[str, Any]:
         if isinstance(learner, _native.KernelLearner):
             return {"support_vectors": len(learner), "degradation": learner.degradation}
+        if isinstance(learner, _native.Projectron):
+            return {"support_vectors": len(learner)}
         return {
             "hyperplanes": len(learner),
             "created": self.created,

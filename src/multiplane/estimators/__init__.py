@@ -6,7 +6,7 @@ from multiplane.estimators._hyperplanes import (
     MMClassifier,
     PegasosClassifier,
 )
-from multiplane.estimators._kernels import BudgetedPegasosClassifier
+from multiplane.estimators._kernels import BudgetedPegasosClassifier, ProjectronClassifier
 
 __all__ = [
     "AMMClassifier",
@@ -14,4 +14,5 @@ __all__ = [
     "GAMMClassifier",
     "MMClassifier",
     "PegasosClassifier",
+    "ProjectronClassifier",
 ]

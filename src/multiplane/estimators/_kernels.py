@@ -180,14 +180,12 @@ _ATTRIBUTES = """    classes_ : labels, sorted
     dual_coef_ : coefficients, (n_support_, n_classes); likewise
     n_support_ : number of support vectors
     gamma_ : γ in use
-    degradation_ : mean over all steps of ‖E_t‖ = ‖Δw_t‖ / η_t, how far maintenance has moved the
-        model, in units of a step
     t_ : number of the next step
     n_iter_ : passes made
     history_ : list of dictionaries, one a pass or a call of `partial_fit` (``event``): ``t``
-        (steps, the axis for plots), ``support_vectors``, ``degradation``, ``error``, ``loss`` and
-        ``updates`` met since the last entry, ``seconds`` of training so far and, with validation
-        data, ``validation_score``
+        (steps, the axis for plots), ``support_vectors``, ``error``, ``loss`` and ``updates`` met
+        since the last entry, ``seconds`` of training so far and, with validation data,
+        ``validation_score``
     stop_reason_ : "max_iter", "validation score no longer improves", "callback", "interrupted" or
         "partial_fit"
     n_features_in_, feature_names_in_ : as in scikit-learn"""
@@ -232,6 +230,8 @@ class BudgetedPegasosClassifier(KernelClassifier):
 
     Attributes
     ----------
+    degradation_ : mean over all steps of ‖E_t‖ = ‖Δw_t‖ / η_t, how far maintenance has moved the
+        model, in units of a step; in ``history_`` too
     {attributes}
 
     References
@@ -242,7 +242,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
     --------
     >>> from multiplane import BudgetedPegasosClassifier
     >>> from multiplane.datasets import stream_checkerboard
-    >>> clf = BudgetedPegasosClassifier(budget=100, gamma=8, random_state=0)
+    >>> clf = BudgetedPegasosClassifier(budget=100, gamma=32, random_state=0)
     >>> for X, y in stream_checkerboard(4, 4, n=100_000, random_state=0):
     ...     clf = clf.partial_fit(X, y, classes=[0, 1])
     >>> clf.n_support_, bool(clf.score(X, y) > 0.95)
@@ -357,3 +357,99 @@ class BudgetedPegasosClassifier(KernelClassifier):
                 f"maintenance='project' needs a positive definite kernel, which "
                 f"kernel='{self.kernel}' is not; use maintenance='remove'"
             )
+
+
+@fill(kernel=_KERNEL, common=COMMON, attributes=_ATTRIBUTES)
+class ProjectronClassifier(KernelClassifier):
+    """Projectron++: a kernel perceptron whose support set grows only where it must.
+
+    The update of a mistake is projected onto the support vectors that are there already if that
+    loses at most ``eta``; otherwise the row becomes a support vector. Rows that are right by a
+    margin of less than 1 make projected updates. There is nothing to regularise, and the number of
+    support vectors is bounded, though not known in advance. It is here to be compared with:
+    `BudgetedPegasosClassifier` is more accurate at the same size and its size can be chosen.
+
+    A row that makes an update costs n_support_² multiplications.
+
+    Parameters
+    ----------
+    eta : float, default=0.1
+        What a projection may lose, as the norm of the residual for each of the two classes of an
+        update (of at most √k(x, x), which is 1 for RBF). Lower it for more support vectors.
+    {kernel}
+    max_iter : int, default=1
+        Passes over the data.
+    {common}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    Orabona, Keshet and Caputo, "Bounded kernel-based online learning", JMLR 10, 2009; the baseline
+    of Wang, Crammer and Vucetic, "Multi-class Pegasos on a budget", ICML 2010, Table 1.
+
+    Examples
+    --------
+    >>> from multiplane import ProjectronClassifier
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(4, 4, n=5_000, random_state=0)
+    >>> clf = ProjectronClassifier(eta=0.3, gamma=8, random_state=0).fit(X, y)
+    >>> clf.n_support_ < 500, bool(clf.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClassifier._parameter_constraints,
+        "kernel": [StrOptions({name for name, definite in _native.KERNELS.items() if definite})],
+        "eta": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        eta: float = 0.1,
+        *,
+        kernel: str = "rbf",
+        gamma: Literal["scale", "auto"] | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.eta = eta
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> _native.Projectron:
+        return _native.Projectron(
+            n_features=examples.X.shape[1],
+            n_classes=n_classes,
+            eta=float(self.eta),
+            **self._kernel(),
+        )
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        return {**super()._fixed_parameters(), "eta": float(self.eta)}

@@ -15,7 +15,7 @@ from multiplane.progress import Event, Printer, Tally
 Validation = tuple[Matrix, NDArray[np.int32]]
 
 
-Learner = _native.Learner | _native.KernelLearner
+Learner = _native.Learner | _native.KernelLearner | _native.Projectron
 
 
 class Model(Protocol):

@@ -18,7 +18,7 @@ class KernelModel:
     machine: _native.KernelMachine
 
     @classmethod
-    def of(cls, learner: _native.KernelLearner) -> KernelModel:
+    def of(cls, learner: _native.KernelLearner | _native.Projectron) -> KernelModel:
         return cls(learner.snapshot())
 
     def __len__(self) -> int:

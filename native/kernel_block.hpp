@@ -1,0 +1,155 @@
+// Walking through rows with a kernel learner, block by block.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "learner.hpp"
+#include "support.hpp"
+
+namespace multiplane {
+
+// Rows with their products and kernel values, kept up to date while support vectors change.
+struct KernelBlock {
+  explicit KernelBlock(const Support& s) : support(s), scorer(s.machine().n_features()) {}
+
+  // Rows 0 ... n-1, which must be there already.
+  void begin(int n) {
+    const KernelMachine& machine = support.machine();
+    const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
+    if (dots.size() < lanes * kMaxBlock) {
+      dots.resize(lanes * kMaxBlock);
+      kernels.resize(lanes * kMaxBlock);
+    }
+    stale.assign(static_cast<std::size_t>(machine.n_tiles()), 0);
+    changed.clear();
+    scorer.score(machine.tiles(), rows, n, dots.data());
+    for (int r = 0; r < n; ++r) {
+      squared[r] = squared_norm(rows[r]);
+      loops().kernel(machine.kernel(), dots_of(r), squared[r], machine.squared_norms(),
+                     machine.n_tiles(), kernels_of(r));
+    }
+  }
+
+  float* dots_of(int r) { return dots.data() + static_cast<std::ptrdiff_t>(r) * support.n_lanes(); }
+  float* kernels_of(int r) {
+    return kernels.data() + static_cast<std::ptrdiff_t>(r) * support.n_lanes();
+  }
+
+  void touch(int lane) {
+    char& mark = stale[static_cast<std::size_t>(lane / kTile)];
+    if (!mark) changed.push_back(lane / kTile);
+    mark = 1;
+  }
+
+  // Row r with the tiles that have changed since the block began.
+  void refresh(int r) {
+    if (changed.empty()) return;
+    const KernelMachine& machine = support.machine();
+    const Tiles all = machine.tiles();
+    constexpr int kMost = 16;
+    const float* some[kMost];
+    float fresh[kMost * kTile];
+    for (std::size_t first = 0; first < changed.size(); first += kMost) {
+      const int n = static_cast<int>(std::min<std::size_t>(kMost, changed.size() - first));
+      for (int q = 0; q < n; ++q) some[q] = all.data[changed[first + static_cast<std::size_t>(q)]];
+      scorer.score({some, n, 0.0f}, rows + r, 1, fresh);
+      for (int q = 0; q < n; ++q) {
+        const std::ptrdiff_t lane = changed[first + static_cast<std::size_t>(q)] * kTile;
+        std::copy_n(fresh + q * kTile, kTile, dots_of(r) + lane);
+        loops().kernel(machine.kernel(), fresh + q * kTile, squared[r],
+                       machine.squared_norms() + lane, 1, kernels_of(r) + lane);
+      }
+    }
+  }
+
+  // scores = f(x_r). Throws where kernel values leave the range of float32.
+  void evaluate(int r) {
+    const KernelMachine& machine = support.machine();
+    refresh(r);
+    loops().weigh(coef.data(), machine.n_classes(), kernels_of(r), machine.n_tiles(),
+                  scores.data());
+    self = self_kernel(machine.kernel(), squared[r]);
+    float sum = self;
+    for (float score : scores) sum += score;
+    if (!std::isfinite(sum))
+      throw std::invalid_argument(
+          "kernel values leave the range of float32; scale the features, for example with "
+          "StandardScaler, or choose a smaller gamma, coef0 or degree");
+  }
+
+  // The class with the greatest score but for y, -1 if there is only one.
+  std::int32_t rival(std::int32_t y) const {
+    std::int32_t best = -1;
+    for (std::int32_t c = 0; c < static_cast<std::int32_t>(scores.size()); ++c)
+      if (c != y && (best < 0 || score(c) > score(best))) best = c;
+    return best;
+  }
+  float score(std::int32_t c) const { return scores[static_cast<std::size_t>(c)]; }
+
+  // Row r becomes a support vector, whose own products and kernel values are then in its row too.
+  int add_to(Support& target, int r, std::int64_t born) {
+    const int slot = target.add(rows[r], squared[r], born);
+    touch(slot);
+    dots_of(r)[slot] = squared[r];
+    kernels_of(r)[slot] = self;
+    return slot;
+  }
+
+  const Support& support;
+  Scorer scorer;
+  Row rows[kMaxBlock];
+  float squared[kMaxBlock];
+  float self = 0;  // k(x, x) of the row that was evaluated last
+  std::vector<float> dots, kernels, scores;
+  std::vector<const float*> coef;
+  std::vector<char> stale;  // by tile
+  std::vector<int> changed;
+};
+
+// Calls step(block, r, y, weight) for each row, in order; see Learner::learn for the arguments. A step
+// may add one support vector at most; `most_support` is how many there can ever be, 0 for no limit.
+template <class Step>
+LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order, std::int64_t n,
+                   const std::int32_t* y, const float* weight, float largest, int most_support,
+                   Step step) {
+  LearnerCounts counts;
+  const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
+  const bool dense = rows.kind == Rows::Kind::dense;
+  const int most = dense ? loops().block : kSparseBlock;
+  KernelBlock block(support);
+  block.scores.resize(static_cast<std::size_t>(support.machine().n_classes()));
+  for (std::int64_t k = 0; k < n;) {
+    // A dense row that is seen through its non-zeros goes alone.
+    block.rows[0] = block.scorer.shortened(rows.row(number(k)));
+    const bool alone = dense && block.rows[0].kind != Row::Kind::dense;
+    const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(most, n - k));
+    for (int r = 1; r < in_block; ++r) block.rows[r] = rows.row(number(k + r));
+    for (int r = 0; r < in_block; ++r) {
+      if (order && k + r + kFarAhead < n) rows.prefetch(order[k + r + kFarAhead]);
+      const Row& x = block.rows[r];
+      if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
+        counts.bad_row = number(k + r);
+        return counts;
+      }
+    }
+    // Room for all that this block can bring, so that no tile is born on the way.
+    const int room = support.size() + in_block;
+    support.reserve(most_support ? std::min(room, most_support) : room);
+    block.begin(in_block);
+    block.coef = support.machine().coef();
+    for (int r = 0; r < in_block; ++r) {
+      const std::int64_t i = number(k + r);
+      block.evaluate(r);
+      step(block, r, y[i], weight ? weight[i] : 1.0f, counts);
+      ++counts.rows;
+    }
+    k += in_block;
+  }
+  return counts;
+}
+
+}  // namespace multiplane
