@@ -25,9 +25,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --upgrade pip
 
-# The compiled module is built anew when its sources change; Python sources are used in place.
-NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
-$(VENV)/.install: $(VENV)/bin/python $(NATIVE)
+# The compiled module is built anew when its sources change. Python sources are used in place, but
+# that a file has come or gone has to be told: then its folder is newer.
+NATIVE := $(wildcard native/* native/kernels/*) CMakeLists.txt pyproject.toml
+FOLDERS := $(shell find src -type d -not -name __pycache__)
+$(VENV)/.install: $(VENV)/bin/python $(NATIVE) $(FOLDERS)
 	$(PIP) install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" ninja
 	$(PIP) install --quiet --no-build-isolation --editable .
 	touch $@

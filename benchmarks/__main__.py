@@ -11,161 +11,14 @@ hits both sides, but not always equally: run it on a quiet one.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits
 
-from benchmarks.data import dense_clusters, sparse_topics
-from multiplane import AMMClassifier, show_config
-from multiplane.data import Matrix
-from multiplane.datasets import load_mnist
-from multiplane.models import HyperplaneModel
-
-ROUNDS = 7
-
-
-@dataclass
-class Outcome:
-    name: str
-    value: float
-    bar: float
-    at_least: bool  # the value must be at least the bar, else at most
-    note: str
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def __str__(self) -> str:
-        sign = "≥" if self.at_least else "≤"
-        verdict = "ok" if self.met else "MISSED"
-        return f"{self.name:<34} {self.value:8.2f}  {sign} {self.bar:<6g} {verdict:<7} {self.note}"
-
-
-def alternately(*contestants: Callable[[], Any], rounds: int = ROUNDS) -> list[float]:
-    """Least wall-clock time of each, in turns."""
-    times = [[] for _ in contestants]
-    for _ in range(rounds + 1):
-        for run, own in zip(contestants, times, strict=True):
-            start = time.perf_counter()
-            run()
-            own.append(time.perf_counter() - start)
-    return [min(own[1:]) for own in times]
-
-
-def product() -> tuple[Callable[[], Any], float]:
-    """The yardstick of dense arithmetic: a float32 product, and its operations."""
-    random = np.random.RandomState(0)
-    a = random.standard_normal((8192, 784)).astype(np.float32)
-    b = random.standard_normal((784, 64)).astype(np.float32)
-    return (lambda: a @ b), 2.0 * 8192 * 784 * 64
-
-
-def peer() -> Any:
-    return SGDClassifier(loss="hinge", max_iter=1, tol=None, random_state=0)
-
-
-def one_pass(alpha: float) -> AMMClassifier:
-    return AMMClassifier(alpha=alpha, max_iter=1, random_state=0)
-
-
-def sparse_training() -> list[Outcome]:
-    X, y = sparse_topics()
-    # Without an intercept and without pruning, so that there are about twenty hyperplanes.
-    clf = one_pass(1e-5).set_params(fit_intercept=False, prune_threshold=None)
-    ours, theirs = alternately(lambda: clf.fit(X, y), lambda: peer().fit(X, y))
-    note = (
-        f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "
-        f"{1e3 * ours:.0f} ms against {1e3 * theirs:.0f} ms"
-    )
-    return [Outcome("sparse pass / SGDClassifier pass", ours / theirs, 1.0, False, note)]
-
-
-def mnist_training() -> list[Outcome]:
-    X, y, *_ = load_mnist(return_X_y=True, download_if_missing=False)
-    clf = one_pass(1e-5)
-    ours, theirs = alternately(lambda: clf.fit(X, y), lambda: peer().fit(X, y), rounds=5)
-    note = (
-        f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "
-        f"{1e3 * ours:.0f} ms against {1e3 * theirs:.0f} ms"
-    )
-    return [Outcome("mnist: SGDClassifier pass / pass", theirs / ours, 20.0, True, note)]
-
-
-def dense_training() -> list[Outcome]:
-    # Without pruning there are 46 hyperplanes; at this λ about 2 % of the rows update.
-    X, y = dense_clusters(n_clusters=240)
-    clf = one_pass(1e-5).set_params(prune_threshold=None)
-    multiply, operations = product()
-    ours, theirs = alternately(lambda: clf.fit(X, y), multiply)
-    work = 2.0 * clf.n_hyperplanes_ * X.shape[1] * len(y)
-    note = (
-        f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "
-        f"{work / ours / 1e9:.0f} against {operations / theirs / 1e9:.0f} GFLOP/s"
-    )
-    rate = (work / ours) / (operations / theirs)
-    return [Outcome("dense pass / NumPy product", rate, 0.5, True, note)]
-
-
-def mnist_prediction() -> list[Outcome]:
-    X, *_ = load_mnist(return_X_y=True, download_if_missing=False)
-    random = np.random.RandomState(0)
-    model = HyperplaneModel.from_arrays(
-        random.standard_normal((200, 784)).astype(np.float32),
-        random.standard_normal(200).astype(np.float32),
-        (np.arange(200) % 10).astype(np.int32),
-        10,
-    )
-    multiply, operations = product()
-
-    def predict(n_threads: int) -> Any:
-        return model.predict(Matrix(X, check_later=True), n_threads)
-
-    ours, theirs = alternately(lambda: predict(1), multiply)
-    rate = (2.0 * 200 * 784 * len(X) / ours) / (operations / theirs)
-    outcomes = [
-        Outcome(
-            "mnist predict / NumPy product", rate, 0.7, True, f"{1e9 * ours / len(X):.0f} ns a row"
-        )
-    ]
-    with all_cores():
-        one, two = alternately(lambda: predict(1), lambda: predict(2))
-    note = f"{1e3 * one:.0f} ms, {1e3 * two:.0f} ms"
-    return [*outcomes, Outcome("two threads / one, predict", one / two, 1.8, True, note)]
-
-
-def memory() -> list[Outcome]:
-    """Peak of resident memory during fit beyond data and model, in a process of its own."""
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory"], capture_output=True, text=True, check=True
-    )
-    seen = json.loads(run.stdout)
-    note = f"data {seen['data']:.0f} MB, model {seen['model']:.1f} MB"
-    return [Outcome("extra memory of fit, MB", seen["extra"], 64.0, False, note)]
-
-
-class all_cores:  # noqa: N801 (used like a function)
-    """Lift the pinning for a while."""
-
-    def __enter__(self) -> None:
-        self.before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, ALL)
-
-    def __exit__(self, *_: Any) -> None:
-        os.sched_setaffinity(0, self.before)
-
-
-BENCHMARKS = (sparse_training, mnist_training, dense_training, mnist_prediction, memory)
-ALL = os.sched_getaffinity(0)
+from benchmarks import hyperplanes, kernels
+from benchmarks.measure import ALL
+from multiplane import show_config
 
 
 def main() -> int:
@@ -175,7 +28,7 @@ def main() -> int:
     os.sched_setaffinity(0, {max(ALL)})
     threadpool_limits(1)
     failed = False
-    for benchmark in BENCHMARKS:
+    for benchmark in (*hyperplanes.BENCHMARKS, *kernels.BENCHMARKS):
         if wanted not in benchmark.__name__:
             continue
         try:
