@@ -390,3 +390,30 @@ def test_sigint_to_a_process(name):
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=20)
     assert out == "interrupted True True\n", error
+
+
+def test_history_of_an_endless_stream_is_bounded(monkeypatch):
+    """Joined entries keep the totals: the mean error weighted by rows, and the last counts."""
+    from multiplane.estimators import _training
+
+    X, y = problem(n=600)
+    whole = AMMClassifier(random_state=0, prune_every=50)
+    for i in range(0, 600, 3):
+        whole.partial_fit(X[i : i + 3], y[i : i + 3], classes=[0, 1, 2])
+    monkeypatch.setattr(_training, "_LONGEST_HISTORY", 40)
+    clf = AMMClassifier(random_state=0, prune_every=50)
+    for i in range(0, 600, 3):
+        clf.partial_fit(X[i : i + 3], y[i : i + 3], classes=[0, 1, 2])
+    assert len(clf.history_) < 40 < len(whole.history_)
+    for kind in ("partial_fit", "prune"):
+        mean = {}
+        for c in (whole, clf):
+            entries = [e for e in c.history_ if e["event"] == kind]
+            rows = np.diff([1] + [e["t"] for e in entries])
+            mean[c] = [np.average([e[k] for e in entries], weights=rows) for k in ("error", "loss")]
+            assert entries[-1]["t"] == 601
+        np.testing.assert_allclose(mean[whole], mean[clf])
+    # a fit's passes are never joined
+    monkeypatch.setattr(_training, "_LONGEST_HISTORY", 10)
+    clf = PegasosClassifier(max_iter=15, random_state=0).fit(X, y)
+    assert len(clf.history_) == 15

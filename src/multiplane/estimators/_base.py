@@ -96,6 +96,8 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     }
 
     _model_type: ClassVar[type[Model]]
+    # Whether `_start` looks at the values of all rows, which must then have been checked.
+    _looks_at_values: ClassVar[bool] = False
 
     max_iter: int
     shuffle: bool
@@ -167,14 +169,15 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             weighted = sample_weight is not None or self.class_weight is not None
             # A new learner can be thrown away if a row turns out bad; one that goes on cannot,
             # and rows that take no part would never be looked at.
-            matrix = Matrix(X, check_later=not (again or held_out or weighted))
-            self._check_matrix(matrix)
+            at_once = again or held_out or weighted or self._looks_at_values
+            matrix = Matrix(X, check_later=not at_once)
             weight = self._weights(sample_weight, matrix, X, y, classes)
             validation, rows = self._validation(X_val, y_val, classes), None
             if held_out:
                 rows, validation = self._hold_out(X, codes, random)
             examples = Examples(matrix, codes, weight, rows)
             if again:  # a copy, so that an error leaves the old one as it was
+                self._go_on(examples)
                 self._training = copy.deepcopy(self._training)
                 self.history_ = list(self.history_)
             else:
@@ -245,9 +248,9 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             codes = codes_of(y, parts[-1][1], "pass allow_new_classes=True to accept new ones")
             self._check_classes(parts[-1][1])
             matrix = Matrix(X)
-            self._check_matrix(matrix)
             weight = self._weights(sample_weight, matrix, X, y, None)
-            examples = Examples(matrix, codes, weight)
+            stretch = Stretch(X, y, Examples(matrix, codes, weight), parts)
+            self._check_stretch(stretch)
 
         # Everything has been checked: only now the state changes.
         if first:
@@ -257,7 +260,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         recorder = Recorder(self.history_)
         before = Tally() if first else self._training.tally.copy()
         try:
-            before = self._learn_stream(Stretch(X, y, examples, parts), recorder)
+            before = self._learn_stream(stretch, recorder)
         finally:  # after Ctrl-C too the attributes tell of what has been learnt
             if hasattr(self, "_training"):
                 learner = self._training.learner
@@ -367,8 +370,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """For parameters that speak of classes."""
 
-    def _check_matrix(self, matrix: Matrix) -> None:
-        """For algorithms that cannot take all numbers, or all parameters with all data."""
+    def _check_stretch(self, stretch: Stretch) -> None:
+        """For algorithms that cannot take all numbers: the last check before a stream goes on."""
+
+    def _go_on(self, examples: Examples) -> None:
+        """Called before a `fit` with a warm start."""
 
     def _classes_changed(self, learner: Any) -> None:
         """For algorithms whose classes must own something from the start."""

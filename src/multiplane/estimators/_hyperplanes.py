@@ -53,7 +53,8 @@ _ATTRIBUTES = """
     history_ : list of dictionaries, one a pass, a pruning or a call of `partial_fit` (``event``):
         ``t`` (steps, the axis for plots), ``error``, ``loss`` and ``updates`` met since the last
         entry of its kind, ``hyperplanes`` alive, ``created``, ``duplicated`` and ``pruned`` so far,
-        ``seconds`` of training so far and, with validation data, ``validation_score``
+        ``seconds`` of training so far and, with validation data, ``validation_score``; neighbouring
+        entries of prunings and calls are joined when there are 2,000
     stop_reason_ : "max_iter", "validation score no longer improves", "assignments no longer
         change", "callback", "interrupted" or "partial_fit"
     n_features_in_, feature_names_in_ : as in scikit-learn"""

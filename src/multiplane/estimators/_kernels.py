@@ -21,6 +21,8 @@ from multiplane.progress import Tally
 
 # Kernel values beyond this could leave float32 in sums.
 _LARGEST_KERNEL = 1e30
+# Rows of a stream from which gamma="scale" is found.
+_OPENING = 256
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,6 @@ class Opening:
     classes: NDArray[Any]
     seed: int
     rows: tuple[Stretch, ...] = ()
-    room: int = 256
 
 
 class KernelClassifier(StreamClassifier):
@@ -52,6 +53,7 @@ class KernelClassifier(StreamClassifier):
         "coef0": [Interval(Real, -_LARGEST_KERNEL, _LARGEST_KERNEL, closed="both")],
     }
     _model_type = KernelModel
+    _looks_at_values = True
 
     kernel: str
     gamma: Literal["scale", "auto"] | float
@@ -96,9 +98,28 @@ class KernelClassifier(StreamClassifier):
         }
 
     def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
+        self._check_kernel()
         self.gamma_ = self._find_gamma(examples)
+        self._check_numbers(examples, self.gamma_)
         self._opening = None
         super()._start(examples, n_classes, seed)
+
+    def _go_on(self, examples: Examples) -> None:
+        self._check_numbers(examples, self.gamma_)
+        self._opening = None  # more than the first rows of a stream will have been seen
+
+    def _check_stretch(self, stretch: Stretch) -> None:
+        self._check_kernel()
+        if self._is_opening():
+            rows, _ = self._opened(stretch)
+            gamma = self._find_gamma(*(part.examples for part in rows))
+            for part in rows:
+                self._check_numbers(part.examples, gamma)
+        elif hasattr(self, "_training"):
+            gamma = self.gamma_
+        else:
+            gamma = self._find_gamma(stretch.examples)
+        self._check_numbers(stretch.examples, gamma)
 
     def _find_gamma(self, *parts: Examples) -> float:
         """As in scikit-learn's SVC."""
@@ -119,50 +140,73 @@ class KernelClassifier(StreamClassifier):
             return 1.0
         return float(np.clip(1 / (n_features * variance), 1e-30, _LARGEST_KERNEL))
 
+    def _is_opening(self) -> bool:
+        """Whether the width of the kernel is still to be found."""
+        begun = hasattr(self, "_training")
+        return self.gamma == "scale" and (not begun or self._opening is not None)
+
+    def _opened(self, stretch: Stretch) -> tuple[tuple[Stretch, ...], Stretch | None]:
+        """The first rows of the stream as far as they have come, and what comes after them."""
+        opening = self._opening if hasattr(self, "_training") else None
+        seen = () if opening is None else opening.rows
+        now, later = stretch.cut(_OPENING - _number_of_rows(seen))
+        return (*seen, now), later
+
     def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
-        first = not hasattr(self, "_training")
-        if self.gamma != "scale" or (not first and self._opening is None):
+        if not self._is_opening():
             return super()._learn_stream(stretch, recorder)
-        opening = None if first else self._opening
+        rows, later = self._opened(stretch)
+        opening = self._opening if hasattr(self, "_training") else None
         if opening is None:
             opening = Opening(stretch.parts[0][1], new_seed(check_random_state(self.random_state)))
-        now, later = stretch.cut(opening.room)
-        room = opening.room - len(now.examples.rows())
-        opening = replace(opening, rows=(*opening.rows, now), room=room)
-        self.gamma_ = self._find_gamma(*(part.examples for part in opening.rows))
+        self._opening = replace(opening, rows=rows)
+        self.gamma_ = self._find_gamma(*(part.examples for part in rows))
         self.classes_ = opening.classes
-        super()._start(now.examples, len(self.classes_), opening.seed)
+        super()._start(rows[0].examples, len(self.classes_), opening.seed)
         before = Tally()
-        for part in opening.rows:
+        for part in rows:
             before = super()._learn_stream(part, Recorder([]))
-        self._opening = opening if room else None
+        if _number_of_rows(rows) == _OPENING:
+            self._opening = None
         if later is not None:
             super()._learn_stream(later, recorder)
         return before
 
-    def _reach(self, matrix: Matrix) -> float:
-        return max(1.0, float(np.sqrt(self._largest_kernel(matrix))))
+    def _check_kernel(self) -> None:
+        """For algorithms that cannot take all kernels."""
 
-    def _check_matrix(self, matrix: Matrix) -> None:
-        largest = self._largest_kernel(matrix)
+    def _check_numbers(self, examples: Examples, gamma: float) -> None:
+        """‖α‖² k(v, v) of a support vector must fit into float32."""
+        largest = self._largest_kernel(examples.X, gamma)
         if not largest <= _LARGEST_KERNEL:
             raise ValueError(
                 f"kernel='{self.kernel}' has values up to {largest:g} on this data, too large for "
                 f"float32; scale the features, for example with StandardScaler, or choose a "
                 f"smaller gamma, coef0 or degree"
             )
+        weight = 1.0 if examples.weight is None else float(examples.weight.max())
+        if not weight**2 * max(1.0, largest) <= _LARGEST_KERNEL:
+            raise ValueError(
+                f"squares of sample weights up to {weight:g} times kernel values up to "
+                f"{largest:g} leave float32; scale the weights or the features"
+            )
 
-    def _largest_kernel(self, matrix: Matrix) -> float:
+    def _largest_kernel(self, matrix: Matrix, gamma: float) -> float:
         """A bound, by Cauchy and Schwarz, on |k(x, v)| for rows x and v of the data."""
         if self.kernel in ("rbf", "sigmoid"):
             return 1.0
         norm = matrix.largest_squared_norm()
         if self.kernel == "linear":
             return norm
-        # gamma="scale" is at most 1 / variance; what matters here is only whether it is absurd
-        gamma = float(self.gamma) if isinstance(self.gamma, Real) else 1 / matrix.shape[1]
         with np.errstate(over="ignore"):
             return float(np.power(gamma * norm + abs(float(self.coef0)), float(self.degree)))
+
+    def _reach(self, matrix: Matrix) -> float:
+        return 1.0  # `_check_numbers` looks at weights and kernel values together
+
+
+def _number_of_rows(parts: tuple[Stretch, ...]) -> int:
+    return sum(len(part.examples.rows()) for part in parts)
 
 
 _KERNEL = """    kernel : {"rbf", "poly", "linear", "sigmoid"}, default="rbf"
@@ -185,7 +229,7 @@ _ATTRIBUTES = """    classes_ : labels, sorted
     history_ : list of dictionaries, one a pass or a call of `partial_fit` (``event``): ``t``
         (steps, the axis for plots), ``support_vectors``, ``error``, ``loss`` and ``updates`` met
         since the last entry, ``seconds`` of training so far and, with validation data,
-        ``validation_score``
+        ``validation_score``; neighbouring entries of calls are joined when there are 2,000
     stop_reason_ : "max_iter", "validation score no longer improves", "callback", "interrupted" or
         "partial_fit"
     n_features_in_, feature_names_in_ : as in scikit-learn"""
@@ -342,8 +386,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
             "average": self._averages(),
         }
 
-    def _check_matrix(self, matrix: Matrix) -> None:
-        super()._check_matrix(matrix)
+    def _check_kernel(self) -> None:
         if self.budget is None:
             return
         if self.maintenance == "merge" and self.kernel != "rbf":
@@ -352,10 +395,12 @@ class BudgetedPegasosClassifier(KernelClassifier):
                 f"merged support vector lies on the line between the two; with "
                 f"kernel='{self.kernel}' use maintenance='project' or 'remove'"
             )
-        if self.maintenance == "project" and not _native.KERNELS[self.kernel]:
+        negative = self.kernel == "poly" and self.coef0 < 0
+        if self.maintenance == "project" and (negative or not _native.KERNELS[self.kernel]):
+            coef0 = f" with coef0={self.coef0}" if negative else ""
             raise ValueError(
                 f"maintenance='project' needs a positive definite kernel, which "
-                f"kernel='{self.kernel}' is not; use maintenance='remove'"
+                f"kernel='{self.kernel}'{coef0} is not; use maintenance='remove'"
             )
 
 

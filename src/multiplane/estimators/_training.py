@@ -54,6 +54,35 @@ class Training:
         return {**vars(self), "_model": None}
 
 
+# A stream can go on for ever, its history cannot: neighbours are joined when it gets this long.
+_LONGEST_HISTORY = 2_000
+
+
+def joined(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Half as many entries of `partial_fit` calls and of prunings: each two become one."""
+    out: list[dict[str, Any]] = []
+    t_before: dict[str, int] = {}
+    waiting: dict[str, dict[str, Any]] = {}
+    for entry in history:
+        kind = entry["event"]
+        first = waiting.pop(kind, None)
+        if kind == "pass":
+            out.append(entry)
+        elif first is None:
+            waiting[kind] = entry
+        else:
+            start = t_before.get(kind, 1)
+            rows = np.array([first["t"] - start, entry["t"] - first["t"]])
+            share = rows / max(1, rows.sum())
+            means = {
+                name: float(share @ [first[name], entry[name]])
+                for name in ("error", "loss", "updates")
+            }
+            out.append(entry | means)
+            t_before[kind] = entry["t"]
+    return out + list(waiting.values())
+
+
 class Recorder:
     """Writes prunings into a history; deaf to the rest."""
 
@@ -67,11 +96,16 @@ class Recorder:
         pass
 
     def pruned(self, event: Event) -> None:
-        self.history.append(event.as_dict())
+        self._write(event)
 
     def pass_ended(self, event: Event) -> str | None:
-        self.history.append(event.as_dict())
+        self._write(event)
         return None
+
+    def _write(self, event: Event) -> None:
+        self.history.append(event.as_dict())
+        if event.event != "pass" and len(self.history) >= _LONGEST_HISTORY:
+            self.history[:] = joined(self.history)
 
 
 class Monitor(Recorder):
