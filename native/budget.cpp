@@ -12,7 +12,8 @@ Change Removal::reduce(Support& support, const Newest& newest, bool want_inner) 
   const int n = support.size();
   const int p = random_ ? std::min(static_cast<int>(newest.draw * n), n - 1) : support.smallest();
   Change change;
-  change.squared_norm = static_cast<double>(support.weight(p)) * support.self(p);
+  // k(v, v) < 0 can be had from kernels that are not positive definite
+  change.squared_norm = static_cast<double>(support.weight(p)) * std::fabs(support.self(p));
   if (want_inner) {
     const KernelMachine& machine = support.machine();
     std::vector<float> x(static_cast<std::size_t>(machine.n_features()));

@@ -311,8 +311,10 @@ void kernel(const multiplane::Kernel& kernel, const float* dots, float x2, const
 void exponents(const multiplane::Kernel& kernel, const float* dots, float x2, const float* v2,
                int n_tiles, float* out) {
   const Rbf rbf(kernel);
+  // Infinity times h = 0 would not be a number; exp(-1e30) is 0 all the same.
+  const F16 most = splat(1e30f);
   each_tile(dots, x2, v2, n_tiles, out,
-            [&](F16 dot, F16 x, F16 v) { return rbf.exponent(dot, x, v); });
+            [&](F16 dot, F16 x, F16 v) { return min(rbf.exponent(dot, x, v), most); });
 }
 
 template <int C>

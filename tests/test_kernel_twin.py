@@ -23,6 +23,7 @@ REAL = {
     "poly0": dict(kernel="poly", gamma=0.05, coef0=0.7, degree=0),
     "rbf": dict(kernel="rbf", gamma=0.1),
     "sigmoid": dict(kernel="sigmoid", gamma=0.02, coef0=0.1),
+    "sigmoid-": dict(kernel="sigmoid", gamma=0.02, coef0=-0.5),  # k(x, x) may be negative
 }
 
 
@@ -291,6 +292,20 @@ def test_merging_step_by_step(simd, maintenance, gamma):
         )
     assert merges > 20
     assert same >= 0.9 * merges
+
+
+def test_merging_beyond_float32(simd):
+    """γ ‖x − v‖² is infinite in float32: all kernel values are 0, and merging is removal."""
+    X, y = problem(n=80)
+    X *= np.float32(1e12)
+    merge, remove = (pair(7, 3, gamma=1e20, maintenance=m)[0] for m in ("merge", "remove"))
+    for learner in (merge, remove):
+        learner.learn(native_rows(X, "dense"), y.astype(np.int32))
+    a, b = merge.__getstate__(), remove.__getstate__()
+    assert a["degradation"] == b["degradation"] > 0
+    # v_n + 0 (v_m − v_n), and whoever is removed has its place taken by the last one.
+    np.testing.assert_array_equal(a["vectors"], b["vectors"])
+    np.testing.assert_array_equal(a["coef"], b["coef"])
 
 
 # --- the estimator around it ---------------------------------------------------------------
