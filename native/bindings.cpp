@@ -562,7 +562,7 @@ nb::dict kernel_state_py(const KernelLearner& learner) {
   s["scale"] = learner.scale_;
   s["squared_norm"] = learner.squared_norm_;
   s["norm_is_exact"] = learner.norm_is_exact_;
-  s["last_change"] = learner.last_change_;
+  s["n_maintained"] = learner.n_maintained_;
   s["degradation"] = learner.degradation_;
   s["average_unit"] = learner.average_unit_;
   s["average_sum"] = learner.average_sum_;
@@ -622,7 +622,7 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   learner.scale_ = get<double>(s, "scale");
   learner.squared_norm_ = get<double>(s, "squared_norm");
   learner.norm_is_exact_ = get<bool>(s, "norm_is_exact");
-  learner.last_change_ = get<double>(s, "last_change");
+  learner.n_maintained_ = get<std::int64_t>(s, "n_maintained");
   learner.degradation_ = get<double>(s, "degradation");
   learner.average_unit_ = get<double>(s, "average_unit");
   learner.average_sum_ = get<double>(s, "average_sum");

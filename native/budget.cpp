@@ -104,14 +104,16 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
     change.inner = support.inner(m, f_.data());
     x_.resize(static_cast<std::size_t>(d));
     machine.copy_vector(n, x_.data());
-    const float* two[] = {x_.data(), z_.data()};
-    const float squared[] = {machine.squared_norm_of(n), loops().squared_norm(z_.data(), d)};
-    dots_.resize(2 * lanes);
-    kernels_.resize(2 * lanes);
-    support.rows(two, squared, 2, dots_.data(), kernels_.data());
+    // z.v = h m.v + (1-h) n.v: the products of z need no features
+    std::swap(dots_, dots_m_);
+    dots_.resize(lanes);
+    support.row(x_.data(), machine.squared_norm_of(n), dots_.data(), kernels_.data());
     support.evaluate(kernels_.data(), f_.data());
     change.inner += support.inner(n, f_.data());
-    support.evaluate(kernels_.data() + lanes, f_.data());
+    for (std::size_t i = 0; i < lanes; ++i) dots_[i] += h * (dots_m_[i] - dots_[i]);
+    loops().kernel(machine.kernel(), dots_.data(), loops().squared_norm(z_.data(), d),
+                   machine.squared_norms(), machine.n_tiles(), kernels_.data());
+    support.evaluate(kernels_.data(), f_.data());
     change.inner -=
         merge.k_mz * support.inner(m, f_.data()) + merge.k_nz * support.inner(n, f_.data());
     change.has_inner = true;

@@ -61,7 +61,7 @@ class Merging : public Maintenance {
   Partner partner(const Support& support, int m);
 
   bool all_pairs_;
-  std::vector<float> x_, z_, dots_, kernels_, exponents_, inner_, bounds_, alpha_, f_;
+  std::vector<float> x_, z_, dots_, dots_m_, kernels_, exponents_, inner_, bounds_, alpha_, f_;
   std::vector<const float*> rows_;
 };
 

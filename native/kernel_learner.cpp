@@ -67,7 +67,8 @@ void KernelLearner::maintain(const Newest& newest, KernelBlock& block) {
   // over many more steps, would stay within the ball.
   const double limit = std::sqrt(config_.lam) * static_cast<double>(t_);
   const double norm = std::sqrt(std::max(squared_norm_, 0.0));
-  const bool near = norm + 0.25 * config_.budget * last_change_ > limit;
+  const double usual = degradation_ / static_cast<double>(std::max<std::int64_t>(n_maintained_, 1));
+  const bool near = n_maintained_ == 0 || norm + 0.25 * config_.budget * usual > limit;
   const bool want_inner = config_.ball_projection && norm_is_exact_ && near;
   const Change change = maintenance_->reduce(support_, newest, want_inner);
   for (int lane : change.touched)
@@ -75,7 +76,7 @@ void KernelLearner::maintain(const Newest& newest, KernelBlock& block) {
   block.touch(support_.size());  // the lane that has become empty
   const double moved = scale_ * std::sqrt(change.squared_norm);
   degradation_ += moved;
-  last_change_ = moved;
+  ++n_maintained_;
   if (change.has_inner) {
     squared_norm_ += scale_ * scale_ * (change.squared_norm - 2 * change.inner);
   } else {

@@ -52,8 +52,8 @@ class KernelLearner {
   double scale_ = 1;         // U = scale * what support_ holds
   double squared_norm_ = 0;  // |U|^2, or a bound on it, for the ball projection
   bool norm_is_exact_ = true;
-  double last_change_ = 0;     // |delta U| of the last maintenance
-  double degradation_ = 0;     // sum of |E_t| = |delta U_t|
+  double degradation_ = 0;         // sum of |E_t| = |delta U_t|
+  std::int64_t n_maintained_ = 0;  // how often there was one
   double average_unit_ = 1, average_sum_ = 0, average_weight_ = 0;  // as in Learner
   std::int64_t version_ = 0;
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();

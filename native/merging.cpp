@@ -36,12 +36,13 @@ Merge best_merge(double a, double b, double c, double s) {
     const double slope = 1 - 2 * s * q * (a * b * q * q + 2 * a * c * q + b * c) / (n * n);
     const double move = slope > 0.2 ? (rho - h) / slope : rho - h;
     const double next = std::clamp(h + move, -1.0, 0.5);
-    const bool done = std::fabs(next - h) <= 1e-14;
+    const bool done = std::fabs(next - h) <= 1e-9;  // Newton: the next would be below 1e-17
     h = next;
     if (done) break;
   }
-  if (cost(a, b, c, s, h) > cost(a, b, c, s, 0)) h = 0;
-  return {h, std::max(cost(a, b, c, s, h), 0.0), exp_(-s * (1 - h) * (1 - h)), exp_(-s * h * h)};
+  const double found = cost(a, b, c, s, h), projected = -a * expm1_(-2 * s);
+  if (found > projected) return {0, std::max(projected, 0.0), exp_(-s), 1};
+  return {h, std::max(found, 0.0), exp_(-s * (1 - h) * (1 - h)), exp_(-s * h * h)};
 }
 
 }  // namespace multiplane

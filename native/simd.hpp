@@ -373,19 +373,40 @@ MP_INLINE F16 exp(F16 x) {
   const ExpParts e = exp_parts(clamped(x));
   return select(less(x, splat(-87.0f)), splat(0.0f), fma(e.power, e.q, e.power));
 }
+// The same for x that is never positive: one operation less.
+MP_INLINE F16 exp_negative(F16 x) {
+  const F16 lowest = splat(-87.0f);
+  const ExpParts e = exp_parts(max(x, lowest));
+  return select(less(x, lowest), splat(0.0f), fma(e.power, e.q, e.power));
+}
 // exp(x) - 1 without loss near 0.
 MP_INLINE F16 expm1(F16 x) {
   const ExpParts e = exp_parts(clamped(x));
   return fma(e.power, e.q, sub(e.power, splat(1.0f)));
 }
 
-// The sum of the lanes, in a fixed order.
-MP_INLINE float sum_lanes(F16 a) {
-  float v[kLanes];
-  store(v, a);
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) v[i] += v[i + half];
-  return v[0];
+// The sum of the lanes, always in this order: halves are added until one is left.
+#if defined(__AVX2__)
+MP_INLINE float sum_of_8(__m256 a) {
+  __m128 v = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  v = _mm_add_ps(v, _mm_movehl_ps(v, v));
+  return _mm_cvtss_f32(_mm_add_ss(v, _mm_movehdup_ps(v)));
 }
+#if defined(__AVX512F__)
+MP_INLINE float sum_lanes(F16 a) {
+  const __m512d halves = _mm512_castps_pd(a.v);
+  const __m256 low = _mm256_castpd_ps(_mm512_castpd512_pd256(halves));
+  return sum_of_8(_mm256_add_ps(low, _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1))));
+}
+#else
+MP_INLINE float sum_lanes(F16 a) { return sum_of_8(_mm256_add_ps(a.lo, a.hi)); }
+#endif
+#else
+MP_INLINE float sum_lanes(F16 a) {
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) a.v[i] += a.v[i + half];
+  return a.v[0];
+}
+#endif
 
 }  // namespace

@@ -80,13 +80,10 @@ void Support::weigh_all() {
   for (int i = 0; i < size(); ++i) weigh(i);
 }
 
-void Support::rows(const float* const* x, const float* x2, int n, float* dots,
-                   float* kernels) const {
+void Support::row(const float* x, float x2, float* dots, float* kernels) const {
   const Tiles tiles = machine_.tiles();
-  loops().score_dense(x, n, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
-  for (int r = 0; r < n; ++r)
-    loops().kernel(machine_.kernel(), dots + r * n_lanes(), x2[r], machine_.squared_norms(),
-                   tiles.n, kernels + r * n_lanes());
+  loops().score_dense(&x, 1, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
+  loops().kernel(machine_.kernel(), dots, x2, machine_.squared_norms(), tiles.n, kernels);
 }
 
 // Row by row of the kernel matrix, up to the diagonal: sum of alpha_i . alpha_j k(v_i, v_j).
@@ -99,8 +96,9 @@ double Support::squared_norm() const {
   const float* vectors[kMaxBlock];
   for (int r = 0; r < kMaxBlock; ++r) vectors[r] = x.data() + static_cast<std::size_t>(r) * d;
   double sum = 0;
-  for (int first = 0; first < size(); first += kMaxBlock) {
-    const int n = std::min(kMaxBlock, size() - first);
+  const int block = loops().block;
+  for (int first = 0; first < size(); first += block) {
+    const int n = std::min(block, size() - first);
     const int n_tiles = (first + n + kTile - 1) / kTile;
     for (int r = 0; r < n; ++r)
       machine_.copy_vector(first + r, x.data() + static_cast<std::size_t>(r) * d);

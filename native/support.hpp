@@ -52,11 +52,8 @@ class Support {
   // The one whose removal changes the model least, |alpha|^2 k(v, v); of equals the oldest.
   int smallest() const { return loops().smallest(size_.data(), born_.data(), machine_.n_tiles()); }
 
-  // Products and kernel values with all lanes of n <= kMaxBlock vectors, each given close together.
-  void rows(const float* const* x, const float* x2, int n, float* dots, float* kernels) const;
-  void row(const float* x, float x2, float* dots, float* kernels) const {
-    rows(&x, &x2, 1, dots, kernels);
-  }
+  // Products and kernel values of x with all lanes, for x given close together.
+  void row(const float* x, float x2, float* dots, float* kernels) const;
   // f(x), given the kernel values of x
   void evaluate(const float* kernels, float* f) const {
     loops().weigh(machine_.coef().data(), machine_.n_classes(), kernels, machine_.n_tiles(), f);

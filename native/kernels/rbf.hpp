@@ -10,7 +10,7 @@ struct Rbf {
     return mul(gamma, max(fma(splat(-2.0f), dot, add(x2, v2)), splat(0.0f)));
   }
   MP_INLINE_METHOD F16 operator()(F16 dot, F16 x2, F16 v2) const {
-    return exp(sub(splat(0.0f), exponent(dot, x2, v2)));
+    return exp_negative(sub(splat(0.0f), exponent(dot, x2, v2)));
   }
 
   F16 gamma;
