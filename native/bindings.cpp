@@ -614,10 +614,11 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
     }
     support.weigh(slot);
   }
-  need(memory.shape(0) == 0 || memory.shape(0) == n * (n + 1) / 2,
+  need(memory.shape(0) == 0 || memory.shape(0) == n * (n + 1) / 2 + 1,
        "learner state: memory of the maintenance differs");
-  learner.maintenance_->remember({memory.data(), memory.data() + memory.shape(0)},
-                                 memory.shape(0) ? static_cast<int>(n) : 0);
+  if (memory.shape(0))
+    learner.maintenance_->remember({memory.data(), memory.data() + memory.shape(0)},
+                                   static_cast<int>(n));
   learner.t_ = get<std::int64_t>(s, "t");
   learner.scale_ = get<double>(s, "scale");
   learner.squared_norm_ = get<double>(s, "squared_norm");

@@ -127,17 +127,39 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
   return change;
 }
 
-// g = K^-1 k for the newest, and its rest, with the n vectors before it.
-void Projection::prepare(const Support& support, const Newest& newest, int n) {
-  const std::size_t size = static_cast<std::size_t>(n);
+std::vector<double> Projection::memory() const {
+  std::vector<double> all = inverse_.lower();
+  all.push_back(inverse_.ridge());
+  return all;
+}
+
+void Projection::remember(const std::vector<double>& memory, int n) {
+  inverse_.assign({memory.begin(), memory.end() - 1}, n, memory.back());
+}
+
+// g = K^-1 k for the newest, and its rest, with the vectors before it.
+bool Projection::prepare(const Support& support, const Newest& newest) {
+  const int n = newest.slot;
+  const double self = support.self(n);
   k_.assign(newest.kernels, newest.kernels + n);
-  g_.resize(size + 1);
+  g_.resize(static_cast<std::size_t>(n) + 1);
   inverse_.solve(k_.data(), g_.data());
-  rest_ = Inverse::rest(k_.data(), g_.data(), support.self(newest.slot), n);
+  rest_ = inverse_.rest(k_.data(), g_.data(), self);
+  return inverse_.enough(rest_, self);
+}
+
+// Column p of the inverse with the newest, after prepare().
+bool Projection::look(const Support& support, const Newest& newest, int p) {
+  column_.resize(static_cast<std::size_t>(newest.slot) + 1);
+  inverse_.column_with(g_.data(), rest_, p, column_.data());
+  const double pivot = column_[static_cast<std::size_t>(p)];
+  return pivot > 0 && inverse_.enough(1 / pivot, support.self(p)) &&
+         (p == newest.slot || drift(support, newest, p) <= kMostDrift);
 }
 
 void Projection::added(const Support& support, const Newest& newest) {
-  prepare(support, newest, newest.slot);
+  for (double ridge = inverse_.ridge(); !prepare(support, newest) && ridge < 1; ridge *= 4)
+    refactor(support, newest.slot, ridge);
   inverse_.append(g_.data(), rest_);
 }
 
@@ -149,7 +171,7 @@ double Projection::drift(const Support& support, const Newest& newest, int p) {
   machine.copy_vector(p, x_.data());
   support.row(x_.data(), machine.squared_norm_of(p), dots_.data(), kernels_.data());
   kernels_[static_cast<std::size_t>(p)] = support.self(p);  // not by way of x.x, which is rounded
-  double sum = support.self(p) * Inverse::kRidge * column_[static_cast<std::size_t>(p)];
+  double sum = support.self(p) * inverse_.ridge() * column_[static_cast<std::size_t>(p)];
   for (int j = 0; j <= newest.slot; ++j) {
     const auto k = static_cast<std::size_t>(j);
     sum += static_cast<double>(kernels_[k]) * column_[k];
@@ -157,8 +179,12 @@ double Projection::drift(const Support& support, const Newest& newest, int p) {
   return std::fabs(sum - 1);
 }
 
-void Projection::refactor(const Support& support, int n) {
+// With this ridge, or a larger one if it is not enough.
+void Projection::refactor(const Support& support, int n, double ridge) {
   const KernelMachine& machine = support.machine();
+  x_.resize(static_cast<std::size_t>(machine.n_features()));
+  dots_.resize(static_cast<std::size_t>(support.n_lanes()));
+  kernels_.resize(dots_.size());
   std::vector<double> lower;
   for (int i = 0; i < n; ++i) {
     machine.copy_vector(i, x_.data());
@@ -166,20 +192,18 @@ void Projection::refactor(const Support& support, int n) {
     lower.insert(lower.end(), kernels_.begin(), kernels_.begin() + i);
     lower.push_back(support.self(i));
   }
-  inverse_.factor(std::move(lower), n);
+  while (!inverse_.factor(lower, n, ridge) && ridge < 1) ridge *= 4;
 }
 
 Change Projection::reduce(Support& support, const Newest& newest, bool) {
   const int n = newest.slot;  // vectors that the inverse knows
   const int p = support.smallest();
-  column_.resize(static_cast<std::size_t>(n) + 1);
-  prepare(support, newest, n);
-  inverse_.column_with(g_.data(), rest_, p, column_.data());
-  if (p != n && drift(support, newest, p) > kMostDrift) {
-    refactor(support, n);
-    prepare(support, newest, n);
-    inverse_.column_with(g_.data(), rest_, p, column_.data());
-  }
+  const auto sound = [&] {
+    const bool known = prepare(support, newest);
+    return look(support, newest, p) && known;
+  };
+  for (double ridge = inverse_.ridge(); !sound() && ridge < 1; ridge *= 4)
+    refactor(support, n, ridge);
   // v_p is about the sum of -column_j / column_p v_j
   const double by_pivot = 1 / column_[static_cast<std::size_t>(p)];
   double ridge = support.self(p);
@@ -191,7 +215,7 @@ Change Projection::reduce(Support& support, const Newest& newest, bool) {
   }
   Change change;
   change.squared_norm =
-      support.weight(p) * std::max(by_pivot - Inverse::kRidge * ridge, 0.0);
+      support.weight(p) * std::max(by_pivot - inverse_.ridge() * ridge, 0.0);
   change.inner = change.squared_norm;  // delta is orthogonal to what is left
   change.has_inner = true;
   change.touched[0] = p;

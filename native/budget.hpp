@@ -70,14 +70,17 @@ class Projection : public Maintenance {
  public:
   void added(const Support& support, const Newest& newest) override;
   Change reduce(Support& support, const Newest& newest, bool want_inner) override;
-  std::vector<double> memory() const override { return inverse_.lower(); }
-  void remember(const std::vector<double>& memory, int n) override { inverse_.assign(memory, n); }
+  // The inverse, then its ridge.
+  std::vector<double> memory() const override;
+  void remember(const std::vector<double>& memory, int n) override;
 
  private:
-  void prepare(const Support& support, const Newest& newest, int n);
+  // Each is false where the inverse cannot be relied on.
+  bool prepare(const Support& support, const Newest& newest);
+  bool look(const Support& support, const Newest& newest, int p);
   // How far K K^-1 is from the unit matrix, at one place of the diagonal.
   double drift(const Support& support, const Newest& newest, int p);
-  void refactor(const Support& support, int n);
+  void refactor(const Support& support, int n, double ridge);
 
   // The inverse drifts by rounding, a little at each update; beyond this it is made anew.
   static constexpr double kMostDrift = 1e-6;

@@ -13,8 +13,8 @@ void Inverse::solve(const double* k, double* out) const {
   }
 }
 
-double Inverse::rest(const double* k, const double* g, double self, int n) {
-  return std::max(self * (1 + kRidge) - loops().dot(k, g, n), self * kRidge);
+double Inverse::rest(const double* k, const double* g, double self) const {
+  return std::max(self * (1 + ridge_) - loops().dot(k, g, size_), 0.5 * ridge_ * self);
 }
 
 void Inverse::append(const double* g, double rest) {
@@ -47,16 +47,16 @@ void Inverse::replace(const double* g, double rest, int p, const double* column)
   }
 }
 
-void Inverse::factor(std::vector<double> lower, int n) {
-  lower_ = std::move(lower);
-  size_ = n;
-  for (int i = 0; i < n; ++i) row(i)[i] *= 1 + kRidge;
+bool Inverse::factor(std::vector<double> lower, int n, double ridge) {
+  assign(std::move(lower), n, ridge);
+  bool all = true;
   // Cholesky: K = L L'
   for (int i = 0; i < n; ++i) {
     double* a = row(i);
     for (int j = 0; j < i; ++j) a[j] = (a[j] - loops().dot(a, row(j), j)) / row(j)[j];
-    const double pivot = a[i] - loops().dot(a, a, i);
-    a[i] = std::sqrt(std::max(pivot, kRidge * kRidge * a[i]));
+    const double self = a[i], rest = self * (1 + ridge) - loops().dot(a, a, i);
+    all = all && enough(rest, self);
+    a[i] = std::sqrt(std::max(rest, 0.5 * ridge * self));
   }
   // L^-1 in the place of L
   std::vector<double> sums(static_cast<std::size_t>(n));
@@ -73,6 +73,7 @@ void Inverse::factor(std::vector<double> lower, int n) {
     for (int k = i; k < n; ++k) loops().add_scaled(sums.data(), row(k), row(k)[i], i + 1);
     std::copy_n(sums.begin(), i + 1, row(i));
   }
+  return all;
 }
 
 }  // namespace multiplane

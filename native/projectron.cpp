@@ -21,7 +21,7 @@ void Projectron::cast(const KernelBlock& block, const float* kernels, std::int32
   for (std::size_t i = 0; i < set.slots.size(); ++i) shadow.k[i] = kernels[set.slots[i]];
   set.inverse.solve(shadow.k.data(), shadow.g.data());
   const double self = block.self;
-  shadow.rest = Inverse::rest(shadow.k.data(), shadow.g.data(), self, n);
+  shadow.rest = set.inverse.rest(shadow.k.data(), shadow.g.data(), self);
   shadow.lost = std::clamp(self - loops().dot(shadow.k.data(), shadow.g.data(), n), 0.0, self);
 }
 

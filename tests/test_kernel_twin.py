@@ -1,5 +1,7 @@
 """Kind 1: the native kernel learner against a NumPy twin. On whole numbers they must be equal."""
 
+import pickle
+
 import numpy as np
 import pytest
 from helpers import integers, native_rows, problem
@@ -9,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from kernel_twin import KernelTwin
 
 from multiplane import BudgetedPegasosClassifier, _native
+from multiplane.datasets import stream_checkerboard
 
 KINDS = ["dense", "csr32", "csr64"]
 # Kernels that are whole numbers on whole numbers, and small enough for float32.
@@ -210,6 +213,28 @@ def test_projection(kernel, average, ball_projection):
     for ours, theirs in ((scaled(state), twin.U), (learner.snapshot().coef, twin.W())):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5 * abs(theirs).max())
     assert state["degradation"] == pytest.approx(twin.degradation, rel=1e-5)
+
+
+@pytest.mark.parametrize(("budget", "gamma"), [(100, 0.5), (100, 2.0), (100, 8.0), (300, 2.0)])
+def test_projection_where_float32_leaves_no_positive_matrix(budget, gamma):
+    """Points in the plane: the least eigenvalue of their kernel matrix is 1e-10, and float32 makes
+    -1e-6 of it. Coefficients became 1e30 and then NaN where the ridge was no larger than that."""
+    X, y = next(stream_checkerboard(4, 4, n=6_000, block_size=6_000, random_state=0))
+    X = np.sqrt(3, dtype=np.float32) * X  # standardised
+    arguments = dict(maintenance="project", budget=budget, gamma=gamma, lam=1e-4)
+    learner, _ = pair(2, 2, **arguments)
+    learner.learn(native_rows(X, "dense"), y.astype(np.int32))
+    state = learner.__getstate__()
+    assert 1e-6 < state["memory"][-1] < 1e-3  # the ridge
+    # A step has coefficients of 1; none of some thousand may leave thousands behind.
+    assert abs(scaled(state)).max() < 1_000
+    assert state["degradation"] < 0.1 * state["t"]
+    # The ridge is part of the state.
+    resumed, _ = pair(2, 2, **arguments)
+    resumed.learn(native_rows(X[:3_000], "dense"), y[:3_000].astype(np.int32))
+    resumed = pickle.loads(pickle.dumps(resumed))
+    resumed.learn(native_rows(X[3_000:], "dense"), y[3_000:].astype(np.int32))
+    assert resumed.__getstate__()["memory"].tobytes() == state["memory"].tobytes()
 
 
 @pytest.mark.parametrize("maintenance", ["remove", "random", "project", None])
