@@ -1,4 +1,5 @@
-"""Linear Pegasos, AMM and GAMM beside scikit-learn's LinearSVC and SVC: a table and a picture.
+"""Linear Pegasos, AMM, GAMM and a kernel machine of 100 vectors beside scikit-learn's LinearSVC and
+SVC: a table and a picture.
 
 Run it with ``make demo``. The data is made here or ships with scikit-learn; λ is each class's
 default but for the checkerboard, where it is 1e-5.
@@ -16,7 +17,13 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 
-from multiplane import AMMClassifier, GAMMClassifier, PegasosClassifier, show_config
+from multiplane import (
+    AMMClassifier,
+    BudgetedPegasosClassifier,
+    GAMMClassifier,
+    PegasosClassifier,
+    show_config,
+)
 from multiplane.datasets import make_checkerboard
 
 matplotlib.use("Agg")
@@ -30,6 +37,9 @@ def models(alpha: float, C: float, gamma: float) -> dict[str, Any]:
         "Pegasos (linear)": PegasosClassifier(alpha=alpha, random_state=2),
         "AMM": AMMClassifier(alpha=alpha, random_state=2),
         "GAMM": GAMMClassifier(alpha=alpha, random_state=2),
+        "Budgeted Pegasos (RBF)": BudgetedPegasosClassifier(
+            alpha, gamma=gamma, budget=100, max_iter=5, random_state=2
+        ),
         "scikit-learn LinearSVC": LinearSVC(random_state=0),
         "scikit-learn SVC (RBF)": SVC(C=C, gamma=gamma),
     }
@@ -37,8 +47,8 @@ def models(alpha: float, C: float, gamma: float) -> dict[str, Any]:
 
 def size(model: Any) -> str:
     """How large the model is, in its own units."""
-    if hasattr(model, "support_"):
-        return f"{len(model.support_)} support vectors"
+    if hasattr(model, "support_vectors_"):
+        return f"{len(model.support_vectors_)} support vectors"
     n = len(model.coef_)
     return f"{n} hyperplane{'s' * (n > 1)}"
 
