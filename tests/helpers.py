@@ -8,12 +8,27 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 
-from multiplane import AMMClassifier, GAMMClassifier, MMClassifier, PegasosClassifier, _native
+from multiplane import (
+    AMMClassifier,
+    BudgetedPegasosClassifier,
+    GAMMClassifier,
+    MMClassifier,
+    PegasosClassifier,
+    _native,
+)
 
-CLASSIFIERS = (PegasosClassifier, MMClassifier, AMMClassifier, GAMMClassifier)
+HYPERPLANE_CLASSIFIERS = (PegasosClassifier, MMClassifier, AMMClassifier, GAMMClassifier)
+CLASSIFIERS = (*HYPERPLANE_CLASSIFIERS, BudgetedPegasosClassifier)
+
+
+def budgeted(**settings):
+    """A small budget, so that there is maintenance also in small problems."""
+    settings = {"budget": 20, "gamma": 0.1, **settings}
+    return lambda **p: BudgetedPegasosClassifier(**{**settings, **p})
+
 
 # All ways of training: name → a function of further parameters.
-VARIANTS = {
+HYPERPLANES = {
     "pegasos": PegasosClassifier,
     "pegasos-ball": lambda **p: PegasosClassifier(**{"ball_projection": True, **p}),
     "mm": lambda **p: MMClassifier(**{"n_hyperplanes": 3, **p}),
@@ -22,8 +37,25 @@ VARIANTS = {
     "gamm": GAMMClassifier,
     "gamm-batch": lambda **p: GAMMClassifier("batch", **p),
 }
+KERNELS = {
+    "merge": budgeted(),
+    "merge-all": budgeted(merge_search="all", budget=10),
+    "project": budgeted(maintenance="project"),
+    "remove": budgeted(maintenance="remove"),
+    "random": budgeted(maintenance="random", average=True),
+    "no-budget": budgeted(budget=None),
+    "scale": budgeted(gamma="scale"),  # on a stream the first 256 rows decide
+    "poly": budgeted(kernel="poly", gamma=0.05, coef0=0.5, maintenance="project"),
+    "linear": budgeted(kernel="linear", maintenance="project"),
+    "sigmoid": budgeted(kernel="sigmoid", gamma=0.02, maintenance="remove"),
+}
+VARIANTS = HYPERPLANES | KERNELS
 # partial_fit is always online: these are the different learners behind it.
 STREAMS = {name: VARIANTS[name] for name in ("pegasos", "pegasos-ball", "mm", "amm", "gamm")}
+STREAMS |= KERNELS
+# fit with one pass in the order of the rows is partial_fit. Not MM: its fit obeys random
+# assignments; and not "scale", for fit looks at all rows.
+ONE_PASS = ["pegasos", "pegasos-ball", "amm", "gamm", *sorted(KERNELS.keys() - {"scale"})]
 
 
 def problem(n=300, d=7, n_classes=3, seed=0, zeros=0.3):
@@ -64,10 +96,18 @@ def native_rows(X, kind):
     return _native.csr_rows(S.data, S.indices, S.indptr, X.shape[1])
 
 
+def arrays(clf):
+    """What a model is made of."""
+    names = (
+        ("dual_coef_", "support_vectors_") if hasattr(clf, "gamma_") else ("coef_", "intercept_")
+    )
+    return [getattr(clf, name) for name in names]
+
+
 def state(clf):
     """All that training has left behind, as bytes: the model and the learner that can go on."""
     learner = clf._training.learner.__getstate__()
-    parts = [clf.coef_.tobytes(), clf.intercept_.tobytes(), clf.classes_.tolist(), clf.t_]
+    parts = [*(a.tobytes() for a in arrays(clf)), clf.classes_.tolist(), clf.t_]
     for key, value in sorted(learner.items()):
         parts.append((key, value.tobytes() if isinstance(value, np.ndarray) else value))
     return pickle.dumps(parts)

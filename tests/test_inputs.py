@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers import CLASSIFIERS, STREAMS, VARIANTS, csr, problem, run_python, state
+from helpers import (
+    CLASSIFIERS,
+    HYPERPLANES,
+    STREAMS,
+    VARIANTS,
+    arrays,
+    csr,
+    problem,
+    run_python,
+    state,
+)
 
 from multiplane import AMMClassifier, GAMMClassifier, PegasosClassifier
 from multiplane.data import Matrix
@@ -159,18 +169,18 @@ def test_new_classes(make, new):
     late = y == 2
     clf = make(random_state=0, alpha=1e-2).partial_fit(X[~late], names[y[~late]], classes=[0, 10])
     before = state(clf)
-    hyperplanes = clf.coef_, clf.hyperplane_class_
+    owners = getattr(clf, "hyperplane_class_", np.zeros(0)).tolist()
     with pytest.raises(ValueError, match=rf"known classes: {new}; pass allow_new_classes=True"):
         clf.partial_fit(X[late], names[y[late]])
     assert state(clf) == before
     one = np.flatnonzero(late)[:1]
     clf.partial_fit(X[one], names[y[one]], allow_new_classes=True)
     assert clf.classes_.tolist() == sorted(names)
-    assert clf.hyperplane_class_[: len(hyperplanes[1])].tolist() == hyperplanes[1].tolist()
+    assert getattr(clf, "hyperplane_class_", np.zeros(0))[: len(owners)].tolist() == owners
     for _ in range(3):
         clf.partial_fit(X, names[y])
     assert clf.score(X, names[y]) > 0.5
-    assert new in clf.hyperplane_class_
+    assert new in clf.predict(X)
     assert clf.decision_function(X).shape == (400, 3)
 
 
@@ -195,7 +205,7 @@ def test_new_classes_of_another_type_are_refused():
 # --- shapes --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("make", HYPERPLANES.values(), ids=HYPERPLANES)
 def test_rows_of_zeros(make):
     X, y = problem()
     X[::3] = 0
@@ -211,7 +221,8 @@ def test_rows_of_zeros(make):
 
 @pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
 def test_one_row_one_feature_two_rows(make):
-    clf = make(random_state=0).fit([[1.0], [-1.0]], ["a", "b"])
+    # After one pass a kernel machine is little but the last row: the ball 1/√λ is that small.
+    clf = make(random_state=0, max_iter=50).fit([[1.0], [-1.0]], ["a", "b"])
     assert clf.predict([[2.0], [-2.0]]).tolist() == ["a", "b"]
     assert clf.predict([[2.0]]).tolist() == ["a"]
     one = make(random_state=0).partial_fit([[1.0]], ["a"], classes=["a", "b"])
@@ -228,7 +239,8 @@ def test_sparse_rows_with_fewer_columns(make, convert):
     full, short = convert(X[200:]), convert(X[200:, :7])
     np.testing.assert_array_equal(clf.predict(short), clf.predict(full))
     np.testing.assert_array_equal(clf.decision_function(short), clf.decision_function(full))
-    np.testing.assert_array_equal(clf.apply(short), clf.apply(full))
+    if hasattr(clf, "apply"):
+        np.testing.assert_array_equal(clf.apply(short), clf.apply(full))
     assert clf.score(short, y[200:]) == clf.score(full, y[200:])
     with pytest.raises(ValueError, match=r"7 features, but .* 12 features"):
         clf.predict(X[:, :7])
@@ -241,16 +253,16 @@ def test_tiny_numbers(make):
     X, y = problem(n_classes=2)
     for unit in (1e-20, 1e-30, 1e-44):  # products underflow; the last ones are denormal
         clf = make(random_state=0, max_iter=2).fit(X * np.float32(unit), y)
-        assert np.isfinite(clf.coef_).all()
+        assert all(np.isfinite(a).all() for a in arrays(clf))
         assert set(clf.predict(X * np.float32(unit))) <= {0, 1}
 
 
-@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
-def test_largest_numbers_that_are_accepted(make):
+@pytest.mark.parametrize("name", [*HYPERPLANES, "scale"])
+def test_largest_numbers_that_are_accepted(name):
     X, y = problem()
     X *= np.float32(0.99e15 / np.abs(X).max())
-    clf = make(random_state=0, max_iter=2).fit(X, y)
-    assert np.isfinite(clf.coef_).all()
+    clf = VARIANTS[name](random_state=0, max_iter=2).fit(X, y)
+    assert all(np.isfinite(a).all() for a in arrays(clf))
     assert clf.score(X, y) > 0.5
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import VARIANTS, integers, native_rows, problem
+from helpers import HYPERPLANES, integers, native_rows, problem
 from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import LinearSVC
 
@@ -162,7 +162,7 @@ def test_more_hyperplanes_solve_what_a_line_cannot():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("make", HYPERPLANES.values(), ids=HYPERPLANES)
 def test_prediction_is_the_maximum_over_hyperplanes(make, n_classes):
     X, y = problem(n_classes=n_classes)
     y = np.array(list("edcba"))[y]

@@ -7,19 +7,21 @@ import time
 
 import numpy as np
 import pytest
-from helpers import STREAMS, VARIANTS, problem, run_python, state
+from helpers import HYPERPLANES, KERNELS, STREAMS, VARIANTS, problem, run_python, state
 from sklearn.base import clone
 
 from multiplane import AMMClassifier, GAMMClassifier, MMClassifier, PegasosClassifier
 
 KEYS = {"event", "n_iter", "t", "hyperplanes", "created", "duplicated", "pruned", "error", "loss",
         "updates", "seconds"}  # fmt: skip
+KERNEL_KEYS = {"event", "n_iter", "t", "support_vectors", "degradation", "error", "loss", "updates",
+               "seconds"}  # fmt: skip
 
 
 # --- history_ and stop_reason_ -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("make", HYPERPLANES.values(), ids=HYPERPLANES)
 def test_history_of_a_fit(make):
     X, y = problem()
     clf = make(random_state=0, max_iter=5)
@@ -47,10 +49,31 @@ def test_history_of_a_fit(make):
     assert passes[-1]["error"] < passes[0]["error"] or clf.n_iter_ < 5
 
 
-def test_errors_and_losses_in_the_history_are_those_met():
-    """Ten rows by hand: predict, then learn."""
+@pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
+def test_history_of_a_kernel_machine(make):
+    X, y = problem()
+    clf = make(random_state=0, max_iter=5).fit(X, y)
+    assert [entry["n_iter"] for entry in clf.history_] == [1, 2, 3, 4, 5]
+    assert [entry["t"] for entry in clf.history_] == [301, 601, 901, 1201, 1501]
+    for entry in clf.history_:
+        assert set(entry) == KERNEL_KEYS
+        assert entry["event"] == "pass"
+        assert 0 <= entry["error"] <= 1
+        assert 0 <= entry["updates"] <= 1
+        assert entry["loss"] >= 0
+        assert entry["degradation"] >= 0
+        assert entry["support_vectors"] == (clf.budget or entry["support_vectors"])
+    assert clf.history_[-1]["support_vectors"] == clf.n_support_
+    assert clf.history_[-1]["degradation"] == clf.degradation_
+    seconds = [entry["seconds"] for entry in clf.history_]
+    assert seconds == sorted(seconds)
+
+
+@pytest.mark.parametrize("name", ["pegasos", "merge", "project"])
+def test_errors_and_losses_in_the_history_are_those_met(name):
+    """Sixty rows by hand: predict, then learn."""
     X, y = problem(n=60)
-    clf = PegasosClassifier(average=False, alpha=0.1)
+    clf = VARIANTS[name](average=False, alpha=0.1)
     wrong = []
     for i in range(60):
         if i:
@@ -58,7 +81,7 @@ def test_errors_and_losses_in_the_history_are_those_met():
             wrong.append(not scores[y[i]] > np.delete(scores, y[i]).max())
         clf.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1, 2])
     assert [entry["error"] for entry in clf.history_[1:]] == wrong
-    whole = PegasosClassifier(average=False, alpha=0.1, shuffle=False, max_iter=1).fit(X, y)
+    whole = VARIANTS[name](average=False, alpha=0.1, shuffle=False, max_iter=1).fit(X, y)
     assert whole.history_[0]["error"] == np.mean([True, *wrong])
     losses = [entry["loss"] for entry in clf.history_]
     assert losses[0] == 1  # W = 0
@@ -73,7 +96,7 @@ def test_history_of_a_stream(make):
         clf.partial_fit(X[a : a + 100], y[a : a + 100], classes=[0, 1, 2])
     assert [entry["event"] for entry in clf.history_] == ["partial_fit"] * 3
     assert [entry["t"] for entry in clf.history_] == [101, 201, 301]
-    assert set(clf.history_[0]) == KEYS
+    assert set(clf.history_[0]) == (KERNEL_KEYS if hasattr(clf, "gamma") else KEYS)
     assert (clf.n_iter_, clf.stop_reason_, clf.t_) == (0, "partial_fit", 301)
 
 
