@@ -206,17 +206,19 @@ Change Projection::reduce(Support& support, const Newest& newest, bool) {
     refactor(support, n, ridge);
   // v_p is about the sum of -column_j / column_p v_j
   const double by_pivot = 1 / column_[static_cast<std::size_t>(p)];
-  double ridge = support.self(p);
+  double ridge = support.self(p), tilt = 0;
   for (int j = 0; j <= n; ++j) {
     if (j == p) continue;
     const double factor = -by_pivot * column_[static_cast<std::size_t>(j)];
     ridge += factor * factor * support.self(j);
     support.add_scaled(j, p, factor);
+    tilt += factor * support.self(j) * support.inner(j, p);
   }
   Change change;
   change.squared_norm =
       support.weight(p) * std::max(by_pivot - inverse_.ridge() * ridge, 0.0);
-  change.inner = change.squared_norm;  // delta is orthogonal to what is left
+  // But for the ridge, delta is orthogonal to what is left: <v_j, delta> = ridge k(j, j) factor alpha_p.
+  change.inner = change.squared_norm + inverse_.ridge() * tilt;
   change.has_inner = true;
   change.touched[0] = p;
   if (p != n) inverse_.replace(g_.data(), rest_, p, column_.data());

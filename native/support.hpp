@@ -65,6 +65,13 @@ class Support {
       sum += static_cast<double>(machine_.coef(c, i)) * f[c];
     return sum;
   }
+  // alpha_i . alpha_j
+  double inner(int i, int j) const {
+    double sum = 0;
+    for (int c = 0; c < machine_.n_classes(); ++c)
+      sum += static_cast<double>(machine_.coef(c, i)) * machine_.coef(c, j);
+    return sum;
+  }
   // |f|^2, from scratch
   double squared_norm() const;
 
