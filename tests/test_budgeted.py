@@ -256,6 +256,22 @@ def test_fit_of_few_rows_is_partial_fit():
     assert fitted.gamma_ == stream.gamma_
 
 
+def test_rows_that_decide_are_copied():
+    """What the caller does to an array after the call is the caller's business."""
+    X, y = problem(n=100)
+    whole = BudgetedPegasosClassifier(budget=20, random_state=0)
+    whole.partial_fit(X, y, classes=[0, 1, 2])
+    for rows in (X.copy(), csr(X), X.astype(np.float64)):
+        part = rows[:50].copy()
+        clf = BudgetedPegasosClassifier(budget=20, random_state=0)
+        labels = y[:50].copy()
+        clf.partial_fit(part, labels, classes=[0, 1, 2])
+        (part.data if hasattr(part, "indptr") else part)[:] = 7
+        labels[:] = 0
+        clf.partial_fit(rows[50:], y[50:])
+        assert state(clf) == state(whole)
+
+
 def test_a_warm_start_ends_the_opening_of_a_stream():
     """The rows of `fit` are not forgotten by the next `partial_fit`."""
     X, y = problem()

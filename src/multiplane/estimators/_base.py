@@ -57,7 +57,7 @@ class Stretch:
 
     def _piece(self, start: int, stop: int, copy: bool = False) -> Stretch:
         rows = slice(start, stop)
-        X, weight = self.X[rows], self.examples.weight
+        X, y, weight = self.X[rows], self.y[rows], self.examples.weight
         weight = None if weight is None else weight[rows]
         codes = np.zeros(stop - start, dtype=np.int32)
         parts = []
@@ -66,8 +66,9 @@ class Stretch:
             first, last = max(first, start), min(last, stop)
             if first < last:
                 parts.append((slice(first - start, last - start), known))
-        X = X.copy() if copy else X
-        return Stretch(X, self.y[rows], Examples(Matrix(X), codes, weight), parts)
+        if copy:
+            X, y = X.copy(), y.copy()
+        return Stretch(X, y, Examples(Matrix(X), codes, weight), parts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "examples": self.examples.weight}
