@@ -50,7 +50,10 @@ Partner Merging::partner(const Support& support, int m) {
   const std::size_t lanes = dots_.size();
   exponents_.resize(lanes);
   inner_.resize(lanes);
-  bounds_.resize(lanes / kTile);
+  room_.resize(4 * (lanes + kTile));
+  room_lanes_.resize(lanes + kTile);
+  const auto part = [&](std::size_t k) { return room_.data() + k * (lanes + kTile); };
+  PartnerRoom room{part(0), part(1), part(2), part(3), room_lanes_.data()};
   loops().exponents(machine.kernel(), dots_.data(), machine.squared_norm_of(m),
                     machine.squared_norms(), machine.n_tiles(), exponents_.data());
   // alpha_m . alpha_n, over the classes that m has a say in
@@ -64,7 +67,7 @@ Partner Merging::partner(const Support& support, int m) {
   loops().mix(rows_.data(), static_cast<int>(rows_.size()), alpha_.data(), machine.n_tiles(),
               inner_.data());
   return loops().partner(exponents_.data(), std::max(support.weight(m), 1e-30f), inner_.data(),
-                         support.weights(), m, machine.n_tiles(), bounds_.data());
+                         support.weights(), m, machine.n_tiles(), room);
 }
 
 Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) {

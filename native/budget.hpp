@@ -61,7 +61,8 @@ class Merging : public Maintenance {
   Partner partner(const Support& support, int m);
 
   bool all_pairs_;
-  std::vector<float> x_, z_, dots_, dots_m_, kernels_, exponents_, inner_, bounds_, alpha_, f_;
+  std::vector<float> x_, z_, dots_, dots_m_, kernels_, exponents_, inner_, room_, alpha_, f_;
+  std::vector<std::int32_t> room_lanes_;
   std::vector<const float*> rows_;
 };
 

@@ -70,7 +70,7 @@ struct KernelBlock {
   void evaluate(int r) {
     const KernelMachine& machine = support.machine();
     refresh(r);
-    loops().weigh(coef.data(), machine.n_classes(), kernels_of(r), machine.n_tiles(),
+    loops().weigh(machine.coef(), machine.n_classes(), kernels_of(r), machine.n_tiles(),
                   scores.data());
     self = self_kernel(machine.kernel(), squared[r]);
     float sum = self;
@@ -105,7 +105,6 @@ struct KernelBlock {
   float squared[kMaxBlock];
   float self = 0;  // k(x, x) of the row that was evaluated last
   std::vector<float> dots, kernels, scores;
-  std::vector<const float*> coef;
   std::vector<char> stale;  // by tile
   std::vector<int> changed;
 };
@@ -140,7 +139,6 @@ LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order
     const int room = support.size() + in_block;
     support.reserve(most_support ? std::min(room, most_support) : room);
     block.begin(in_block);
-    block.coef = support.machine().coef();
     for (int r = 0; r < in_block; ++r) {
       const std::int64_t i = number(k + r);
       block.evaluate(r);

@@ -7,6 +7,7 @@ void KernelMachine::reserve(int n) {
     const std::size_t lanes = (tiles_.size() + 1) * kTile;
     squared_.resize(lanes, 0.0f);
     for (std::vector<float>& row : coef_) row.resize(lanes, 0.0f);
+    point();
     pointers_.reserve(tiles_.size() + 1);
     tiles_.emplace_back(n_features_);
     pointers_.push_back(tiles_.back().data());
@@ -66,6 +67,7 @@ void KernelMachine::relabel(const std::vector<std::int32_t>& code, std::int32_t 
   for (std::size_t c = 0; c < code.size(); ++c)
     rows[static_cast<std::size_t>(code[c])] = std::move(coef_[c]);
   coef_ = std::move(rows);
+  point();
 }
 
 }  // namespace multiplane

@@ -34,7 +34,9 @@ inline float self_kernel(const Kernel& kernel, float x2) {
 class KernelMachine {
  public:
   KernelMachine(std::int64_t n_features, int n_classes, const Kernel& kernel)
-      : n_features_(n_features), kernel_(kernel), coef_(static_cast<std::size_t>(n_classes)) {}
+      : n_features_(n_features), kernel_(kernel), coef_(static_cast<std::size_t>(n_classes)) {
+    point();
+  }
   KernelMachine(KernelMachine&&) = default;
   KernelMachine& operator=(KernelMachine&&) = default;
 
@@ -46,11 +48,8 @@ class KernelMachine {
   Tiles tiles() const { return {pointers_.data(), n_tiles(), 0.0f}; }
   const float* squared_norms() const { return squared_.data(); }
   float squared_norm_of(int i) const { return squared_[static_cast<std::size_t>(i)]; }
-  std::vector<const float*> coef() const {
-    std::vector<const float*> rows;
-    for (const std::vector<float>& row : coef_) rows.push_back(row.data());
-    return rows;
-  }
+  // A row a class; valid until the next reserve() or relabel().
+  const float* const* coef() const { return rows_.data(); }
   const float* coef(int c) const { return coef_[static_cast<std::size_t>(c)].data(); }
   float coef(int c, int i) const {
     return coef_[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)];
@@ -87,6 +86,11 @@ class KernelMachine {
   }
 
  private:
+  void point() {
+    rows_.clear();
+    for (const std::vector<float>& row : coef_) rows_.push_back(row.data());
+  }
+
   std::int64_t n_features_;
   Kernel kernel_;
   int size_ = 0;
@@ -94,6 +98,7 @@ class KernelMachine {
   std::vector<float*> pointers_;
   std::vector<float> squared_;            // |v|^2
   std::vector<std::vector<float>> coef_;  // a row a class
+  std::vector<const float*> rows_;        // where they begin
 };
 
 }  // namespace multiplane

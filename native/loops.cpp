@@ -403,41 +403,67 @@ MP_INLINE F16 merge_cost(F16 s, F16 b, F16 c) {
   return max(min(sub(zero, gain), sub(zero, projected)), zero);
 }
 
-multiplane::Partner partner(const float* exponents, float a, const float* b, const float* c,
-                            int self, int n_tiles, float* bounds) {
-  const F16 inverse = splat(1.0f / a), smallest = splat(a);
-  const F16 infinite = splat(-kMinusInfinity);
-  const auto scaled = [&](const float* p, int q) { return mul(load(p + q * kLanes), inverse); };
-  // Lanes that are smaller than a, among them the empty ones, are not candidates.
-  const auto allowed = [&](int q, F16 value) {
-    F16 out = select(less(load(c + q * kLanes), smallest), infinite, value);
-    if (self / kLanes == q) {
-      float lanes[kLanes];
-      store(lanes, out);
-      lanes[self % kLanes] = -kMinusInfinity;
-      out = load(lanes);
-    }
-    return out;
-  };
-  int first = 0;
-  for (int q = 0; q < n_tiles; ++q) {
-    const F16 bound = merge_bound(load(exponents + q * kLanes), scaled(b, q), scaled(c, q));
-    bounds[q] = -max_lane(sub(splat(0.0f), allowed(q, bound)));
-    if (bounds[q] < bounds[first]) first = q;
-  }
-  // The most promising tile first: most of the others then need not be looked at.
-  multiplane::Partner best{-1, -kMinusInfinity};
-  for (int k = -1; k < n_tiles; ++k) {
-    const int q = k < 0 ? first : k;
-    if (k == first || !(bounds[q] <= best.cost)) continue;
-    const F16 cost =
-        allowed(q, merge_cost(load(exponents + q * kLanes), scaled(b, q), scaled(c, q)));
-    const float least = -max_lane(sub(splat(0.0f), cost));
-    const int lane = q * kLanes + __builtin_ctz(bits(equal(cost, splat(least))));
+// The lane with the least cost among sixteen; of equals the one with the lowest number.
+MP_INLINE void keep_best(F16 cost, const std::int32_t* lanes, multiplane::Partner& best) {
+  const float least = -max_lane(sub(splat(0.0f), cost));
+  for (std::uint32_t hits = bits(equal(cost, splat(least))); hits; hits &= hits - 1) {
+    const std::int32_t lane = lanes[__builtin_ctz(hits)];
     if (least < best.cost || (least == best.cost && lane < best.lane)) best = {lane, least};
   }
+}
+
+multiplane::Partner partner(const float* exponents, float a, const float* b, const float* c,
+                            int self, int n_tiles, multiplane::PartnerRoom& room) {
+  const F16 zero = splat(0.0f), infinite = splat(-kMinusInfinity);
+  const F16 inverse = splat(1.0f / a), smallest = splat(a);
+  const auto scaled = [&](const float* p, int q) { return mul(load(p + q * kLanes), inverse); };
+  float* bounds = room.bounds;
+  F16 least = infinite;
+  for (int q = 0; q < n_tiles; ++q) {
+    // Lanes that are smaller than a, among them the empty ones, are not candidates.
+    const F16 bound = merge_bound(load(exponents + q * kLanes), scaled(b, q), scaled(c, q));
+    const F16 allowed = select(less(load(c + q * kLanes), smallest), infinite, bound);
+    store(bounds + q * kLanes, allowed);
+    least = min(least, allowed);
+  }
+  if (bounds[self] == -max_lane(sub(zero, least))) {  // then what is least without it?
+    bounds[self] = -kMinusInfinity;
+    least = infinite;
+    for (int q = 0; q < n_tiles; ++q) least = min(least, load(bounds + q * kLanes));
+  }
+  bounds[self] = -kMinusInfinity;
+  const float lowest = -max_lane(sub(zero, least));
+  if (!(lowest < -kMinusInfinity)) return {-1, 0.0f};
+
+  // The most promising tile first. Of the others only lanes that could be better are looked at,
+  // gathered close together: their costs are long chains of operations.
+  int first = 0;
+  while (!bits(equal(load(bounds + first * kLanes), splat(lowest)))) ++first;
+  const auto possible = [&](int q) { return less(load(bounds + q * kLanes), infinite); };
+  for (int i = 0; i < kLanes; ++i) room.lanes[i] = first * kLanes + i;
+  multiplane::Partner best{-1, -kMinusInfinity};
+  keep_best(select(possible(first),
+                   merge_cost(load(exponents + first * kLanes), scaled(b, first), scaled(c, first)),
+                   infinite),
+            room.lanes, best);
+  int n = 0;
+  for (int q = 0; q < n_tiles; ++q) {
+    if (q == first) continue;
+    const M16 hopeful = and_not(possible(q), less(splat(best.cost), load(bounds + q * kLanes)));
+    if (!bits(hopeful)) continue;
+    compress(load(exponents + q * kLanes), hopeful, room.s + n);
+    compress(scaled(b, q), hopeful, room.b + n);
+    compress(scaled(c, q), hopeful, room.c + n);
+    n += compress_lanes(hopeful, q * kLanes, room.lanes + n);
+  }
+  for (int i = 0; i < n; i += kLanes) {
+    float cost[kLanes];
+    store(cost, merge_cost(load(room.s + i), load(room.b + i), load(room.c + i)));
+    for (int k = n - i; k < kLanes; ++k) cost[k] = -kMinusInfinity;
+    keep_best(load(cost), room.lanes + i, best);
+  }
   best.cost *= a;
-  return best.cost < -kMinusInfinity ? best : multiplane::Partner{-1, 0.0f};
+  return best;
 }
 
 // Eight sums, whatever the machine's registers hold.

@@ -34,6 +34,12 @@ struct Partner {
   float cost;
 };
 
+// To work in: a number for each lane, and sixteen to spare.
+struct PartnerRoom {
+  float *bounds, *s, *b, *c;
+  std::int32_t* lanes;
+};
+
 struct Loops {
   const char* name;
   bool fused;     // has fused multiply-add, so shares its bits with the other fused levels
@@ -85,9 +91,9 @@ struct Loops {
   // The lane with the least size, of equals the one born first; empty lanes hold infinity.
   int (*smallest)(const float* sizes, const std::int64_t* born, int n_tiles);
   // The lane with which it costs least to merge lane `self`; see merging.hpp for the terms. Lanes
-  // whose c is less than a do not count. `bounds` is room for n_tiles floats.
+  // whose c is less than a do not count.
   Partner (*partner)(const float* exponents, float a, const float* b, const float* c, int self,
-                     int n_tiles, float* bounds);
+                     int n_tiles, PartnerRoom& room);
 
   // For symmetric matrices, in double precision.
   double (*dot)(const double* a, const double* b, std::int64_t n);

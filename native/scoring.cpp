@@ -139,16 +139,15 @@ template <class Use>
 bool evaluate_all(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
                   Use use) {
   const std::size_t n_lanes = static_cast<std::size_t>(machine.n_tiles()) * kTile;
-  const std::vector<const float*> coef = machine.coef();
   return score_all(
       machine.tiles(), machine.n_features(), rows, n_threads, largest,
       [&](std::int64_t i, const Row& x, const float* dots) {
         thread_local std::vector<float> values, f;
         values.resize(n_lanes);
-        f.resize(coef.size());
+        f.resize(static_cast<std::size_t>(machine.n_classes()));
         loops().kernel(machine.kernel(), dots, squared_norm(x), machine.squared_norms(),
                        machine.n_tiles(), values.data());
-        loops().weigh(coef.data(), machine.n_classes(), values.data(), machine.n_tiles(), f.data());
+        loops().weigh(machine.coef(), machine.n_classes(), values.data(), machine.n_tiles(), f.data());
         use(i, f);
       });
 }

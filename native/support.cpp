@@ -92,7 +92,6 @@ double Support::squared_norm() const {
   const std::size_t most = static_cast<std::size_t>(n_lanes());
   std::vector<float> x(d * kMaxBlock), dots(most * kMaxBlock), kernels(most);
   std::vector<float> f(static_cast<std::size_t>(machine_.n_classes()));
-  const std::vector<const float*> coef = machine_.coef();
   const float* vectors[kMaxBlock];
   for (int r = 0; r < kMaxBlock; ++r) vectors[r] = x.data() + static_cast<std::size_t>(r) * d;
   double sum = 0;
@@ -110,7 +109,7 @@ double Support::squared_norm() const {
                      machine_.squared_norm_of(i), machine_.squared_norms(), n_tiles, kernels.data());
       kernels[static_cast<std::size_t>(i)] = 0.5f * self(i);
       std::fill(kernels.begin() + i + 1, kernels.begin() + n_tiles * kTile, 0.0f);
-      loops().weigh(coef.data(), machine_.n_classes(), kernels.data(), n_tiles, f.data());
+      loops().weigh(machine_.coef(), machine_.n_classes(), kernels.data(), n_tiles, f.data());
       sum += 2 * inner(i, f.data());
     }
   }

@@ -56,7 +56,7 @@ class Support {
   void row(const float* x, float x2, float* dots, float* kernels) const;
   // f(x), given the kernel values of x
   void evaluate(const float* kernels, float* f) const {
-    loops().weigh(machine_.coef().data(), machine_.n_classes(), kernels, machine_.n_tiles(), f);
+    loops().weigh(machine_.coef(), machine_.n_classes(), kernels, machine_.n_tiles(), f);
   }
   // alpha_i . f
   double inner(int i, const float* f) const {
