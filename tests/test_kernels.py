@@ -641,8 +641,9 @@ def test_repeated_rows(name):
 
 
 @pytest.mark.parametrize("name", ["merge", "project", "random"])
-def test_more_tiles_than_are_made_anew_at_once(name):
-    """A block of rows changes more than 16 tiles; one row at a time none is made anew."""
+def test_a_block_of_rows_that_changes_many_tiles(name):
+    """Eight rows change up to fifteen tiles of forty on the way through their block; one row at a
+    time none has to be made anew."""
     X, y = problem(n=1100, d=5)
     whole = KERNELS[name](budget=640, gamma=1.0, random_state=0)
     pieces = KERNELS[name](budget=640, gamma=1.0, random_state=0)
