@@ -46,5 +46,7 @@ $(VENV)/.lint: $(VENV)/.install
 	$(PIP) install --quiet --no-build-isolation --editable ".[lint]"
 	touch $@
 
+install: $(VENV)/.install
+
 clean:
 	rm -rf $(VENV) build dist out

@@ -469,8 +469,8 @@ KernelLearner new_kernel_learner(std::int64_t n_features, std::int32_t n_classes
                                  std::int32_t degree, std::int32_t budget,
                                  const std::string& maintenance, bool ball_projection, bool average,
                                  std::uint64_t seed) {
-  need(n_features >= 0 && n_classes >= 0 && lam > 0 && budget >= 0,
-       "learner: sizes and lam must be positive");
+  need(n_features >= 0 && n_classes >= 0 && lam > 0 && budget >= 0 && budget <= 1 << 30,
+       "learner: sizes and lam must be positive, and budget at most 2^30");
   need(n_features <= Tile::kMostFeatures, "more than 2^40 features do not fit into any memory");
   need(maintenance_named(maintenance) != nullptr, "unknown maintenance");
   need(kernel == "rbf" || maintenance.rfind("merge", 0) != 0 || budget == 0,
@@ -616,6 +616,13 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   }
   need(memory.shape(0) == 0 || memory.shape(0) == n * (n + 1) / 2 + 1,
        "learner state: memory of the maintenance differs");
+  for (std::size_t i = 0; i < memory.shape(0); ++i)
+    need(std::isfinite(memory(i)), "learner state: a number is not finite");
+  need(memory.shape(0) == 0 || memory(memory.shape(0) - 1) > 0,
+       "learner state: the ridge must be positive");
+  // Projection goes on from the inverse of all its vectors and from nothing less.
+  need((memory.shape(0) == 0) == (learner.config_.maintenance != "project" || n == 0),
+       "learner state: memory of the maintenance differs");
   if (memory.shape(0))
     learner.maintenance_->remember({memory.data(), memory.data() + memory.shape(0)},
                                    static_cast<int>(n));
@@ -628,6 +635,11 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   learner.average_unit_ = get<double>(s, "average_unit");
   learner.average_sum_ = get<double>(s, "average_sum");
   learner.average_weight_ = get<double>(s, "average_weight");
+  for (double x : {learner.scale_, learner.squared_norm_, learner.degradation_,
+                   learner.average_unit_, learner.average_sum_, learner.average_weight_})
+    need(std::isfinite(x), "learner state: a number is not finite");
+  need(learner.t_ >= 1 && learner.scale_ > 0 && learner.n_maintained_ >= 0,
+       "learner state: out of range");
   return learner;
 }
 

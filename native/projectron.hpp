@@ -6,8 +6,8 @@
 // support sets. A row that is right, but by a margin of less than 1, makes a projected update too, of
 // the size
 //     tau = min(loss / p, 2 (loss - lost / eta) / p, 1),   p = |projected update|^2,
-// as long as loss > lost / eta: then the distance to any f with |f| <= 1/eta does not grow. (`lost` is
-// the norm of what projection loses, over sqrt(2) because there are two of them.)
+// as long as loss > lost / eta, `lost` being the root of the mean square of what the two projections
+// lose. Then the distance to any f with |f| <= 1 / (sqrt(2) eta) does not grow.
 #pragma once
 
 #include <cstdint>

@@ -12,13 +12,14 @@ class Support {
  public:
   Support(std::int64_t n_features, int n_classes, const Kernel& kernel, bool average)
       : machine_(n_features, n_classes, kernel),
+        average_(average),
         sums_(average ? static_cast<std::size_t>(n_classes) : 0) {}
 
   KernelMachine& machine() { return machine_; }
   const KernelMachine& machine() const { return machine_; }
   int size() const { return machine_.size(); }
   int n_lanes() const { return machine_.n_tiles() * kTile; }
-  bool averages() const { return !sums_.empty(); }
+  bool averages() const { return average_; }
 
   void reserve(int n);
   int add(const Row& x, float x2, std::int64_t born);
@@ -77,6 +78,7 @@ class Support {
 
  private:
   KernelMachine machine_;
+  bool average_;
   std::vector<std::vector<float>> sums_;
   std::vector<float> weight_, self_;
   std::vector<float> size_;  // |alpha|^2 |k(v, v)|, infinity for empty lanes

@@ -461,6 +461,11 @@ def test_two_classes_swapped(name):
 # --- prediction, and outside oracles -------------------------------------------------------
 
 
+def test_every_kernel_has_a_variant():
+    """docs/kernels.md: a kernel that was added is compared with an oracle, too."""
+    assert {make().kernel for make in KERNELS.values()} == set(_native.KERNELS)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_scikit_learns_kernels_give_the_decision_function(name, n_classes):

@@ -213,8 +213,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Go on learning from the next rows of a stream, each seen once, in their order.
 
         The model depends on the stream alone, not on how it is cut into calls: many calls give
-        the same bytes as one, and as ``fit`` with ``max_iter=1, shuffle=False``. An error leaves
-        the model as it was.
+        the same bytes as one, and as ``fit`` with ``max_iter=1, shuffle=False`` (a kernel machine
+        with ``gamma="scale"`` excepted, whose width ``fit`` finds from all rows and a stream from
+        its first 256). An error leaves the model as it was. After Ctrl-C ``t_ - 1`` rows have been
+        learnt, and ``stop_reason_`` is "interrupted".
 
         Parameters
         ----------
@@ -257,11 +259,12 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if first:
             self.n_iter_ = 0
             self.history_ = []
-            self.stop_reason_ = "partial_fit"
+        self.stop_reason_ = "interrupted"
         recorder = Recorder(self.history_)
         before = Tally() if first else self._training.tally.copy()
         try:
             before = self._learn_stream(stretch, recorder)
+            self.stop_reason_ = "partial_fit"
         finally:  # after Ctrl-C too the attributes tell of what has been learnt
             if hasattr(self, "_training"):
                 learner = self._training.learner
@@ -423,7 +426,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if changes:
             raise ValueError(
                 f"parameters changed while the training goes on: {', '.join(changes)}; change "
-                f"them back, or fit anew with warm_start=False"
+                f"them back, or start anew: with fit (and warm_start=False) or with a clone"
             )
 
     def _settings(self) -> Settings:

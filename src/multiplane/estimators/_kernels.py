@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -159,15 +160,17 @@ class KernelClassifier(StreamClassifier):
         opening = self._opening if hasattr(self, "_training") else None
         if opening is None:
             opening = Opening(stretch.parts[0][1], new_seed(check_random_state(self.random_state)))
-        self._opening = replace(opening, rows=rows)
-        self.gamma_ = self._find_gamma(*(part.examples for part in rows))
-        self.classes_ = opening.classes
-        super()._start(rows[0].examples, len(self.classes_), opening.seed)
+        # Learnt by a copy: neither Ctrl-C nor another thread finds a model of half of the rows.
+        anew = copy.copy(self)
+        anew._opening = replace(opening, rows=rows) if _number_of_rows(rows) < _OPENING else None
+        anew.gamma_ = anew._find_gamma(*(part.examples for part in rows))
+        anew.classes_ = opening.classes
+        super(KernelClassifier, anew)._start(rows[0].examples, len(opening.classes), opening.seed)
         before = Tally()
         for part in rows:
-            before = super()._learn_stream(part, Recorder([]))
-        if _number_of_rows(rows) == _OPENING:
-            self._opening = None
+            before = super(KernelClassifier, anew)._learn_stream(part, Recorder([]))
+        for name in ("gamma_", "classes_", "_training", "_opening"):
+            setattr(self, name, getattr(anew, name))
         if later is not None:
             super()._learn_stream(later, recorder)
         return before
@@ -246,7 +249,11 @@ class BudgetedPegasosClassifier(KernelClassifier):
     and its model grows with the data. Standardise the features first.
 
     A row costs ``budget`` kernel values and, if it becomes a support vector, about three times as
-    much for merging, or ``budget``² multiplications for projection.
+    much for merging, or ``budget``² multiplications for projection. Support vectors are kept whole,
+    so sparse rows of more than some thousand features are slow: use `AMMClassifier` for text.
+
+    The defaults are for long streams. With fewer rows than 1/λ raise ``alpha`` to 1e-2 or 1e-3 and
+    ``max_iter`` to 10. Weights should be around 1: they scale the steps.
 
     Parameters
     ----------
@@ -259,7 +266,8 @@ class BudgetedPegasosClassifier(KernelClassifier):
     maintenance : {"merge", "project", "remove", "random"}, default="merge"
         What happens to the smallest support vector, the one with the least ‖α‖² k(v, v), when the
         budget is exceeded. "merge": it is merged with the partner that costs least (RBF only).
-        "project": it is projected onto all others. "remove": it goes. "random": any one goes.
+        "project": it is projected onto all others, which is slower and, at budgets of 100 or so,
+        often more accurate. "remove": it goes. "random": any one goes.
     merge_search : {"smallest", "all"}, default="smallest"
         "all" looks for the best of all pairs instead: ``budget`` times slower, and seldom better.
     ball_projection : bool, default=True
@@ -393,7 +401,8 @@ class BudgetedPegasosClassifier(KernelClassifier):
             raise ValueError(
                 f"maintenance='merge' needs kernel='rbf', for only there the best place of a "
                 f"merged support vector lies on the line between the two; with "
-                f"kernel='{self.kernel}' use maintenance='project' or 'remove'"
+                f"kernel='{self.kernel}' use maintenance='project', 'remove' or 'random', or "
+                f"budget=None"
             )
         negative = self.kernel == "poly" and self.coef0 < 0
         if self.maintenance == "project" and (negative or not _native.KERNELS[self.kernel]):
@@ -414,7 +423,9 @@ class ProjectronClassifier(KernelClassifier):
     support vectors is bounded, though not known in advance. It is here to be compared with:
     `BudgetedPegasosClassifier` is more accurate at the same size and its size can be chosen.
 
-    A row that makes an update costs n_support_² multiplications.
+    A row that makes an update costs n_support_² multiplications, and on noisy data there can be
+    thousands of support vectors: raise ``eta`` then. The kernel must be positive definite, so
+    "sigmoid" is not among them.
 
     Parameters
     ----------
@@ -498,3 +509,10 @@ class ProjectronClassifier(KernelClassifier):
 
     def _fixed_parameters(self) -> dict[str, Any]:
         return {**super()._fixed_parameters(), "eta": float(self.eta)}
+
+    def _check_kernel(self) -> None:
+        if self.kernel == "rbf" and self.eta >= 1:
+            raise ValueError(
+                f"eta must be below 1 with kernel='rbf', got {self.eta}: no projection can lose "
+                f"more than √k(x, x) = 1, so no row would ever become a support vector"
+            )

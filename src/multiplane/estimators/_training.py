@@ -68,6 +68,7 @@ def joined(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
         first = waiting.pop(kind, None)
         if kind == "pass":
             out.append(entry)
+            t_before = dict.fromkeys(("partial_fit", "prune"), entry["t"])
         elif first is None:
             waiting[kind] = entry
         else:
@@ -80,7 +81,7 @@ def joined(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
             }
             out.append(entry | means)
             t_before[kind] = entry["t"]
-    return out + list(waiting.values())
+    return sorted([*out, *waiting.values()], key=lambda entry: entry["t"])
 
 
 class Recorder:
