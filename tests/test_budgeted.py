@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from helpers import KERNELS, csr, everything, problem, state
+from sklearn.exceptions import NotFittedError
 from test_bad_input import CALLS, FAULTS, INDEX_FAULT
 from test_threads import together
 
@@ -284,23 +285,34 @@ def test_a_warm_start_ends_the_opening_of_a_stream():
 
 
 @pytest.mark.parametrize("n", [100, 300])
-def test_ctrl_c_in_the_opening_of_a_stream(n, monkeypatch):
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_in_the_opening_of_a_stream(begun, n, monkeypatch):
+    """The rows of the call have not been learnt, and the stream goes on without them."""
     from multiplane.estimators import _training
 
     def interrupt(self, done, total):
         raise KeyboardInterrupt
 
     X, y = problem()
-    clf = BudgetedPegasosClassifier(budget=20, random_state=0)
+    clf, same = (BudgetedPegasosClassifier(budget=20, random_state=0) for _ in range(2))
+    if begun:
+        for model in (clf, same):
+            model.partial_fit(X[:50], y[:50], classes=[0, 1, 2])
     with monkeypatch.context() as patch:
         patch.setattr(_training.Recorder, "rows_seen", interrupt)
         with pytest.raises(KeyboardInterrupt):
             clf.partial_fit(X[:n], y[:n], classes=[0, 1, 2])
-    assert clf.t_ == min(n, 256) + 1
-    assert clf.predict(X).shape == (300,)
-    clf.partial_fit(X, y)
-    assert clf.t_ > 300
-    assert state(pickle.loads(pickle.dumps(clf))) == state(clf)
+    assert clf.stop_reason_ == "interrupted"
+    if begun:
+        assert state(clf) == state(same)
+        assert clf.gamma_ == same.gamma_
+    else:
+        with pytest.raises(NotFittedError):
+            clf.predict(X)
+    for model in (clf, same):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+    assert state(clf) == state(same)
+    assert clf.stop_reason_ == "partial_fit"
 
 
 def test_new_classes_in_the_opening_of_a_stream():
