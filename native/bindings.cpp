@@ -614,15 +614,13 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
     }
     support.weigh(slot);
   }
-  need(memory.shape(0) == 0 || memory.shape(0) == n * (n + 1) / 2 + 1,
+  // Projection remembers an inverse, row by row, and its ridge.
+  need(memory.shape(0) == (learner.config_.maintenance == "project" ? n * (n + 1) / 2 + 1 : 0),
        "learner state: memory of the maintenance differs");
   for (std::size_t i = 0; i < memory.shape(0); ++i)
     need(std::isfinite(memory(i)), "learner state: a number is not finite");
   need(memory.shape(0) == 0 || memory(memory.shape(0) - 1) > 0,
        "learner state: the ridge must be positive");
-  // Projection goes on from the inverse of all its vectors and from nothing less.
-  need((memory.shape(0) == 0) == (learner.config_.maintenance != "project" || n == 0),
-       "learner state: memory of the maintenance differs");
   if (memory.shape(0))
     learner.maintenance_->remember({memory.data(), memory.data() + memory.shape(0)},
                                    static_cast<int>(n));

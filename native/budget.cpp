@@ -205,8 +205,20 @@ Change Projection::reduce(Support& support, const Newest& newest, bool) {
     const bool known = prepare(support, newest);
     return look(support, newest, p) && known;
   };
-  for (double ridge = inverse_.ridge(); !sound() && ridge < 1; ridge *= 4)
+  bool fine = sound();
+  for (double ridge = inverse_.ridge(); !fine && ridge < 1; ridge *= 4) {
     refactor(support, n, ridge);
+    fine = sound();
+  }
+  if (!fine) {
+    // Kernel values that are rounding errors: nothing to project onto, so p just goes.
+    Change change;
+    change.squared_norm = static_cast<double>(support.weight(p)) * std::fabs(support.self(p));
+    change.touched[0] = p;
+    support.remove(p);
+    refactor(support, n, inverse_.ridge());
+    return change;
+  }
   // v_p is about the sum of -column_j / column_p v_j
   const double by_pivot = 1 / column_[static_cast<std::size_t>(p)];
   double ridge = support.self(p), tilt = 0;

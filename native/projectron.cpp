@@ -45,7 +45,7 @@ void Projectron::step(KernelBlock& block, int r, std::int32_t y, float weight,
   counts.mistakes += mistake;
   if (margin >= 1) return;
   counts.loss += weight * (1 - margin);
-  if (weight == 0 || block.self == 0) return;
+  if (weight == 0 || !(block.self > 0)) return;
   cast(block, block.kernels_of(r), y, right_);
   cast(block, block.kernels_of(r), rival, wrong_);
   const double w = weight;

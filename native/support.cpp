@@ -73,7 +73,9 @@ void Support::weigh(int i) {
     sum += a * a;
   }
   weight_[static_cast<std::size_t>(i)] = static_cast<float>(sum);
-  size_[static_cast<std::size_t>(i)] = static_cast<float>(sum) * std::fabs(self(i));
+  // never infinite: that is for empty lanes
+  size_[static_cast<std::size_t>(i)] =
+      std::min(static_cast<float>(sum) * std::fabs(self(i)), std::numeric_limits<float>::max());
 }
 
 void Support::weigh_all() {

@@ -1,5 +1,7 @@
 """Kinds 3, 4 and 6 for kernel machines: what the formulas promise, and outside oracles."""
 
+import pickle
+
 import numpy as np
 import pytest
 from helpers import KERNELS, csr, integers, native_rows, problem
@@ -9,7 +11,12 @@ from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import LinearSVC
 
-from multiplane import BudgetedPegasosClassifier, PegasosClassifier, _native
+from multiplane import (
+    BudgetedPegasosClassifier,
+    PegasosClassifier,
+    ProjectronClassifier,
+    _native,
+)
 
 CONFIG = dict(n_features=2, n_classes=3, lam=0.01, kernel="rbf", gamma=0.5, coef0=0.0, degree=3,
               budget=8, maintenance="merge", ball_projection=False, average=False,
@@ -659,3 +666,60 @@ def test_a_block_of_rows_that_changes_many_tiles(name):
     for i in range(900, 1100):
         pieces.partial_fit(X[i : i + 1], y[i : i + 1])
     assert model_state(whole) == model_state(pieces)
+
+
+# --- what a review found -------------------------------------------------------------------
+
+
+def test_a_projection_without_support_vectors_can_be_pickled():
+    X, _ = problem()
+    clf = BudgetedPegasosClassifier(maintenance="project", gamma=1.0)
+    clf.partial_fit(X[:5], np.zeros(5, dtype=int), allow_new_classes=True)
+    assert pickle.loads(pickle.dumps(clf)).n_support_ == 0
+
+
+def test_known_classes_are_a_copy():
+    X, _ = problem()
+    y = np.array([5, 5, 5])
+    clf = BudgetedPegasosClassifier().partial_fit(X[:3], y, allow_new_classes=True)
+    y[:] = 7
+    assert clf.classes_.tolist() == [5]
+
+
+def test_no_budget_has_no_use_for_a_search():
+    X, y = problem()
+    a = BudgetedPegasosClassifier(budget=None, merge_search="all", random_state=0).fit(X, y)
+    b = BudgetedPegasosClassifier(budget=None, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(a.dual_coef_, b.dual_coef_)
+
+
+def test_entries_are_not_joined_across_a_pass():
+    from multiplane.estimators._training import joined
+
+    def entry(event, t, error):
+        return {"event": event, "t": t, "error": error, "loss": error, "updates": error}
+
+    history = [
+        entry("partial_fit", 101, 0.2),
+        entry("pass", 1001, 0.1),
+        entry("partial_fit", 1002, 0.5),
+    ]
+    assert joined(history) == history
+
+
+@pytest.mark.parametrize("maintenance", ["merge", "project"])
+def test_rows_far_from_the_origin_get_a_warning(maintenance):
+    """Distances are lost in float32; the model must at least stay finite."""
+    X, y = problem()
+    clf = BudgetedPegasosClassifier(gamma=0.5, budget=50, maintenance=maintenance, random_state=0)
+    with pytest.warns(UserWarning, match="far from the origin"):
+        clf.fit(X + np.float32(1e4), y)
+    assert np.isfinite(clf.dual_coef_).all()
+
+
+def test_projectron_needs_a_definite_kernel():
+    X, y = problem()
+    with pytest.raises(ValueError, match="not positive definite"):
+        ProjectronClassifier(kernel="poly", coef0=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="eta must be below 1"):
+        ProjectronClassifier(eta=1.5).fit(X, y)

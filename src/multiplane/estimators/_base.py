@@ -259,12 +259,14 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if first:
             self.n_iter_ = 0
             self.history_ = []
-        self.stop_reason_ = "interrupted"
+        self.stop_reason_ = "partial_fit"
         recorder = Recorder(self.history_)
         before = Tally() if first else self._training.tally.copy()
         try:
             before = self._learn_stream(stretch, recorder)
-            self.stop_reason_ = "partial_fit"
+        except KeyboardInterrupt:
+            self.stop_reason_ = "interrupted"
+            raise
         finally:  # after Ctrl-C too the attributes tell of what has been learnt
             if hasattr(self, "_training"):
                 learner = self._training.learner
@@ -396,7 +398,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 )
             return self.classes_
         if announced is None:
-            return y[:1]
+            return y[:1].copy()
         if len(announced) < 2:
             raise ValueError(f"at least two classes are needed, got {announced}")
         return announced

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -22,6 +23,9 @@ from multiplane.progress import Tally
 
 # Kernel values beyond this could leave float32 in sums.
 _LARGEST_KERNEL = 1e30
+
+# γ‖x‖², the part of an RBF exponent that cancels, above which 5 % of a value may be rounding.
+_FAR_AWAY = 0.05 * 2**22
 # Rows of a stream from which gamma="scale" is found.
 _OPENING = 256
 
@@ -179,7 +183,13 @@ class KernelClassifier(StreamClassifier):
         """For algorithms that cannot take all kernels."""
 
     def _check_numbers(self, examples: Examples, gamma: float) -> None:
-        """‖α‖² k(v, v) of a support vector must fit into float32."""
+        """‖α‖² k(v, v) of a support vector must fit into float32, and so must distances."""
+        if self.kernel == "rbf" and gamma * examples.X.largest_squared_norm() > _FAR_AWAY:
+            warnings.warn(
+                "rows are so far from the origin that their distances get lost in float32; centre "
+                "the features, for example with StandardScaler",
+                stacklevel=4,
+            )
         largest = self._largest_kernel(examples.X, gamma)
         if not largest <= _LARGEST_KERNEL:
             raise ValueError(
@@ -196,7 +206,7 @@ class KernelClassifier(StreamClassifier):
 
     def _largest_kernel(self, matrix: Matrix, gamma: float) -> float:
         """A bound, by Cauchy and Schwarz, on |k(x, v)| for rows x and v of the data."""
-        if self.kernel in ("rbf", "sigmoid"):
+        if self.kernel not in ("linear", "poly"):
             return 1.0
         norm = matrix.largest_squared_norm()
         if self.kernel == "linear":
@@ -365,7 +375,8 @@ class BudgetedPegasosClassifier(KernelClassifier):
         return self._training.learner.degradation  # type: ignore[union-attr]
 
     def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> _native.KernelLearner:
-        search = "-all" if self.maintenance == "merge" and self.merge_search == "all" else ""
+        merges = self.budget is not None and self.maintenance == "merge"
+        search = "-all" if merges and self.merge_search == "all" else ""
         return _native.KernelLearner(
             n_features=examples.X.shape[1],
             n_classes=n_classes,
@@ -511,6 +522,11 @@ class ProjectronClassifier(KernelClassifier):
         return {**super()._fixed_parameters(), "eta": float(self.eta)}
 
     def _check_kernel(self) -> None:
+        if self.kernel == "poly" and self.coef0 < 0:
+            raise ValueError(
+                f"kernel='poly' with coef0={self.coef0} is not positive definite, which projection "
+                f"needs; use coef0 of at least 0"
+            )
         if self.kernel == "rbf" and self.eta >= 1:
             raise ValueError(
                 f"eta must be below 1 with kernel='rbf', got {self.eta}: no projection can lose "

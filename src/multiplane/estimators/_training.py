@@ -67,7 +67,8 @@ def joined(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
         kind = entry["event"]
         first = waiting.pop(kind, None)
         if kind == "pass":
-            out.append(entry)
+            out += [*waiting.values(), entry]
+            waiting.clear()
             t_before = dict.fromkeys(("partial_fit", "prune"), entry["t"])
         elif first is None:
             waiting[kind] = entry
