@@ -16,7 +16,7 @@ from benchmarks.measure import Outcome, all_cores, alternately
 from multiplane import AMMClassifier
 from multiplane.data import Matrix
 from multiplane.datasets import load_mnist
-from multiplane.models import HyperplaneModel
+from multiplane.models._hyperplanes import HyperplaneModel
 
 
 def product() -> tuple[Callable[[], Any], float]:

@@ -288,7 +288,7 @@ def test_a_warm_start_ends_the_opening_of_a_stream():
 @pytest.mark.parametrize("begun", [False, True])
 def test_ctrl_c_in_the_opening_of_a_stream(begun, n, monkeypatch):
     """The rows of the call have not been learnt, and the stream goes on without them."""
-    from multiplane.estimators import _training
+    from multiplane.estimators import _monitor
 
     def interrupt(self, done, total):
         raise KeyboardInterrupt
@@ -299,7 +299,7 @@ def test_ctrl_c_in_the_opening_of_a_stream(begun, n, monkeypatch):
         for model in (clf, same):
             model.partial_fit(X[:50], y[:50], classes=[0, 1, 2])
     with monkeypatch.context() as patch:
-        patch.setattr(_training.Recorder, "rows_seen", interrupt)
+        patch.setattr(_monitor.Recorder, "rows_seen", interrupt)
         with pytest.raises(KeyboardInterrupt):
             clf.partial_fit(X[:n], y[:n], classes=[0, 1, 2])
     assert clf.stop_reason_ == "interrupted"

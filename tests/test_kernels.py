@@ -694,7 +694,7 @@ def test_no_budget_has_no_use_for_a_search():
 
 
 def test_entries_are_not_joined_across_a_pass():
-    from multiplane.estimators._training import joined
+    from multiplane.estimators._monitor import joined
 
     def entry(event, t, error):
         return {"event": event, "t": t, "error": error, "loss": error, "updates": error}

@@ -24,12 +24,14 @@ MODULES = sorted(
 
 def test_public_names():
     assert sorted(multiplane.__all__) == multiplane.__all__
-    public = {name for name in vars(multiplane) if not name.startswith("_")}
-    internal = {"data", "models", "solvers", "estimators", "progress"}  # sub-packages
-    internal |= {"use_simd_from_environment"}
-    assert public - internal == set(multiplane.__all__) - {"__version__"}
     for name in multiplane.__all__:
         assert getattr(multiplane, name) is not None
+    public = {name for name in vars(multiplane) if not name.startswith("_")}
+    internal = {"data", "models", "solvers", "estimators", "progress"}  # sub-packages
+    assert public - internal == set(multiplane.__all__) - {"__version__"}
+    assert set(multiplane.__all__) <= set(dir(multiplane))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        multiplane.nothing  # noqa: B018
     assert multiplane.__version__ == metadata("multiplane")["Version"] == "0.1.0"
     assert (Path(multiplane.__file__).parent / "py.typed").exists()
 

@@ -369,13 +369,13 @@ def test_ctrl_c_leaves_a_model(make):
 
 def test_ctrl_c_in_the_middle_of_a_pass(monkeypatch):
     """The steps made so far count, though the pass does not."""
-    from multiplane.estimators import _training
+    from multiplane.estimators import _monitor
 
     def interrupt(self, done, total):
         if done >= 256:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_training.Monitor, "rows_seen", interrupt)
+    monkeypatch.setattr(_monitor.Monitor, "rows_seen", interrupt)
     X, y = problem()
     clf = AMMClassifier(random_state=0)
     with pytest.raises(KeyboardInterrupt, match="256 steps"):
@@ -417,13 +417,13 @@ def test_sigint_to_a_process(name):
 
 def test_history_of_an_endless_stream_is_bounded(monkeypatch):
     """Joined entries keep the totals: the mean error weighted by rows, and the last counts."""
-    from multiplane.estimators import _training
+    from multiplane.estimators import _monitor
 
     X, y = problem(n=600)
     whole = AMMClassifier(random_state=0, prune_every=50)
     for i in range(0, 600, 3):
         whole.partial_fit(X[i : i + 3], y[i : i + 3], classes=[0, 1, 2])
-    monkeypatch.setattr(_training, "_LONGEST_HISTORY", 40)
+    monkeypatch.setattr(_monitor, "_LONGEST_HISTORY", 40)
     clf = AMMClassifier(random_state=0, prune_every=50)
     for i in range(0, 600, 3):
         clf.partial_fit(X[i : i + 3], y[i : i + 3], classes=[0, 1, 2])
@@ -437,6 +437,6 @@ def test_history_of_an_endless_stream_is_bounded(monkeypatch):
             assert entries[-1]["t"] == 601
         np.testing.assert_allclose(mean[whole], mean[clf])
     # a fit's passes are never joined
-    monkeypatch.setattr(_training, "_LONGEST_HISTORY", 10)
+    monkeypatch.setattr(_monitor, "_LONGEST_HISTORY", 10)
     clf = PegasosClassifier(max_iter=15, random_state=0).fit(X, y)
     assert len(clf.history_) == 15

@@ -15,7 +15,7 @@ import numpy as np
 from multiplane import _native
 from multiplane.data import Examples, Matrix
 from multiplane.datasets import load_a9a, load_ijcnn1, load_letter, load_usps
-from multiplane.models import HyperplaneModel
+from multiplane.models._hyperplanes import HyperplaneModel
 
 DATA = {
     "a9a": (load_a9a, 5, (1e-2, 3e-3, 1e-3, 3e-4)),

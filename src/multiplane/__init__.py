@@ -1,21 +1,27 @@
 """Nonlinear multi-class classification at the speed of linear models."""
 
+from importlib import import_module as _import_module
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
 from importlib.metadata import version as _version
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-from multiplane import datasets, theory
-from multiplane._config import show_config, use_simd_from_environment
-from multiplane.estimators import (
-    AMMClassifier,
-    BudgetedPegasosClassifier,
-    GAMMClassifier,
-    MMClassifier,
-    PegasosClassifier,
-    ProjectronClassifier,
-)
+if _TYPE_CHECKING:
+    from multiplane import datasets, theory
+    from multiplane._config import show_config
+    from multiplane.estimators._hyperplanes import (
+        AMMClassifier,
+        GAMMClassifier,
+        MMClassifier,
+        PegasosClassifier,
+    )
+    from multiplane.estimators._kernels import BudgetedPegasosClassifier, ProjectronClassifier
 
-use_simd_from_environment()
-
-__version__ = _version("multiplane")
+try:
+    __version__ = _version("multiplane")
+except _PackageNotFoundError:  # the sources alone
+    __version__ = "0.1.0"
 
 __all__ = [
     "AMMClassifier",
@@ -29,3 +35,38 @@ __all__ = [
     "show_config",
     "theory",
 ]
+
+# Where a public name lives. Names are looked up when they are asked for: the least-squares family
+# needs no compiled module, and works where only the Python sources are.
+_HOMES = {
+    "_config": ["show_config"],
+    "estimators._hyperplanes": [
+        "AMMClassifier",
+        "GAMMClassifier",
+        "MMClassifier",
+        "PegasosClassifier",
+    ],
+    "estimators._kernels": ["BudgetedPegasosClassifier", "ProjectronClassifier"],
+}
+_MODULES = ("datasets", "theory")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _MODULES:
+        return _import_module(f"multiplane.{name}")
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(_import_module(f"multiplane.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'multiplane' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if _find_spec("multiplane._native"):  # MULTIPLANE_SIMD counts from the first import on
+    from multiplane._config import use_simd_from_environment as _use_simd_from_environment
+
+    _use_simd_from_environment()

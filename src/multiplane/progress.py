@@ -7,12 +7,8 @@ evaluates anything itself.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
-
-from multiplane import _native
-
-Learner = _native.Learner | _native.KernelLearner | _native.Projectron
 
 
 class Listener(Protocol):
@@ -26,79 +22,25 @@ class Listener(Protocol):
 
 @dataclass
 class Event:
-    """One entry of ``history_``. Counts are totals since the learner was born."""
+    """One entry of ``history_``."""
 
-    event: str  # "pass" or "prune"
+    event: str  # "pass", "prune", "iteration", "stage"
     n_iter: int
-    t: int
-    facts: dict[str, Any]  # of the learner's own: how many hyperplanes, support vectors, …
-    error: float  # share of the rows since the last pass or pruning predicted wrongly when met
-    loss: float  # mean hinge loss on the same rows, when met
-    updates: float  # share of the same rows that changed the model
-    seconds: float  # of training since the learner was born
+    facts: dict[str, Any]  # of the solver's own: how many hyperplanes, the loss, …
+    seconds: float  # of training since the beginning
+    words: str = ""  # the facts for a person, in half a line
     extra: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        entry: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            entry |= value if isinstance(value, dict) else {name: value}
-        return entry
-
-
-@dataclass
-class Tally:
-    """Running counts of a learner, from which events are made."""
-
-    created: int = 0
-    duplicated: int = 0
-    pruned: int = 0
-    rows: int = 0
-    mistakes: int = 0
-    updates: int = 0
-    loss: float = 0.0
-    weight: float = 0.0
-    seconds: float = 0.0
-
-    def add(self, counts: dict[str, Any], seconds: float) -> None:
-        for name in ("created", "duplicated", "rows", "mistakes", "updates", "loss", "weight"):
-            setattr(self, name, getattr(self, name) + counts[name])
-        self.seconds += seconds
-
-    def copy(self) -> Tally:
-        return replace(self)
-
-    def facts(self, learner: Learner) -> dict[str, Any]:
-        if isinstance(learner, _native.KernelLearner):
-            return {"support_vectors": len(learner), "degradation": learner.degradation}
-        if isinstance(learner, _native.Projectron):
-            return {"support_vectors": len(learner)}
-        return {
-            "hyperplanes": len(learner),
-            "created": self.created,
-            "duplicated": self.duplicated,
-            "pruned": self.pruned,
-        }
-
-    def since(self, before: Tally, event: str, n_iter: int, learner: Learner) -> Event:
-        rows = max(1, self.rows - before.rows)
-        weight = self.weight - before.weight
-        return Event(
-            event=event,
-            n_iter=n_iter,
-            t=learner.t,
-            facts=self.facts(learner),
-            error=(self.mistakes - before.mistakes) / rows,
-            loss=(self.loss - before.loss) / weight if weight > 0 else 0.0,
-            updates=(self.updates - before.updates) / rows,
-            seconds=self.seconds,
-        )
+        start = {"event": self.event, "n_iter": self.n_iter}
+        return start | self.facts | {"seconds": self.seconds} | self.extra
 
 
 class Printer:
     """``verbose=1``: a line a pass; ``verbose=2``: a running line inside long passes too."""
 
-    def __init__(self, name: str, max_iter: int, verbose: int) -> None:
-        self.name, self.max_iter, self.verbose = name, max_iter, verbose
+    def __init__(self, name: str, task: str, max_iter: int, verbose: int) -> None:
+        self.name, self.task, self.max_iter, self.verbose = name, task, max_iter, verbose
         self._number = 0
         self._shown = time.monotonic()
 
@@ -111,7 +53,8 @@ class Printer:
             return
         self._shown = now
         print(
-            f"\r[{self.name}] pass {self._number}/{self.max_iter}  {100 * done / total:3.0f} %",
+            f"\r[{self.name}] {self.task} {self._number}/{self.max_iter}  "
+            f"{100 * done / total:3.0f} %",
             end="",
             flush=True,
         )
@@ -126,10 +69,8 @@ class Printer:
             if "validation_score" in event.extra
             else ""
         )
-        name, number = next(iter(event.facts.items()))
         print(
-            f"{start}[{self.name}] pass {event.n_iter}/{self.max_iter}  "
-            f"error {100 * event.error:.2f} %  updates {100 * event.updates:.1f} %  "
-            f"{name.replace('_', ' ')} {number}{validation}  {event.seconds:.2f} s",
+            f"{start}[{self.name}] {event.event} {event.n_iter}/{self.max_iter}  "
+            f"{event.words}{validation}  {event.seconds:.2f} s",
             flush=True,
         )

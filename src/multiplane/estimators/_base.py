@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -29,10 +28,13 @@ from sklearn.utils.validation import (
 from multiplane import _native
 from multiplane.data import Examples, Matrix, check_sparse
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
+from multiplane.estimators._checks import class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
-from multiplane.estimators._training import Learner, Model, Monitor, Recorder, Training, Validation
-from multiplane.progress import Tally
-from multiplane.solvers import Assignment, Online, Result, Settings, fit, one_pass
+from multiplane.estimators._monitor import Monitor, Recorder
+from multiplane.estimators._training import Model, Training, Validation
+from multiplane.progress import Event
+from multiplane.solvers._sgd import Assignment, Online, Result, Settings, fit, one_pass
+from multiplane.solvers._tally import Learner, Tally
 
 # Dense input of other types than these becomes float32.
 _DTYPES = (np.float32, np.float64)
@@ -155,7 +157,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ``estimator.history_[-1]`` tells what happened in the pass.
         """
         self._validate_params()
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             again = self.warm_start and hasattr(self, "_training")
             random = check_random_state(self.random_state)
             X, y = self._check_examples(X, y, reset=not again)
@@ -187,7 +189,17 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self._start(examples, len(classes), new_seed(random))
             training = self._training
             assignment = self._assignment(training.learner, examples, random)
-            monitor = Monitor(self, X, y, validation, sample_weight)
+            monitor = Monitor(
+                self,
+                X,
+                y,
+                task="pass",
+                n_tasks=int(self.max_iter),
+                score=None if validation is None else partial(self._accuracy, *validation),
+                attributes=self._attributes_then,
+                tol=self.tol or 0.0,
+                sample_weight=sample_weight,
+            )
             result = fit(
                 training.learner,
                 examples,
@@ -239,7 +251,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "class_weight='balanced' needs all labels and does not work with partial_fit; "
                 "pass a dictionary of weights, or sample_weight"
             )
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             X, y = self._check_examples(X, y, reset=first)
             announced = np.unique(column_or_1d(classes)) if classes is not None else None
             if not first:
@@ -344,19 +356,6 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The greatest number, weights apart, whose square the learner's sums may contain."""
         return max(matrix.largest(), 1.0)
 
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Checks write attributes (`n_features_in_`); if one fails, none is left behind."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            # Callbacks that have begun are still to be told of the end.
-            after = {k: v for k, v in self.__dict__.items() if k.startswith(("_callback", "_skl"))}
-            self.__dict__.clear()
-            self.__dict__.update(before | after)
-            raise
-
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
         check_sparse(X)
         X, y = validate_data(
@@ -431,6 +430,14 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"them back, or start anew: with fit (and warm_start=False) or with a clone"
             )
 
+    def _accuracy(self, X: Matrix, codes: NDArray[np.int32]) -> float:
+        predicted = self._training.model().predict(X, self._n_threads())
+        return float(np.mean(predicted == codes))
+
+    def _attributes_then(self, event: Event) -> dict[str, Any]:
+        """Those of a copy that stays as it is while the training goes on."""
+        return {"_training": copy.deepcopy(self._training), "t_": event.facts["t"]}
+
     def _settings(self) -> Settings:
         return Settings(max_iter=int(self.max_iter), shuffle=bool(self.shuffle))
 
@@ -457,7 +464,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
-            weight = weight * self._class_weights(y, classes)
+            weight = weight * class_weights(self.class_weight, y, classes)
         with np.errstate(over="ignore"):
             narrow = np.ascontiguousarray(weight, dtype=np.float32)
         if not np.any(narrow > 0):
@@ -469,18 +476,6 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{feature:g} leave float32; scale the weights or the features"
             )
         return narrow
-
-    def _class_weights(self, y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[np.float64]:
-        present, position = np.unique(y, return_inverse=True)
-        if not isinstance(self.class_weight, dict):
-            each = compute_class_weight(self.class_weight, classes=present, y=y)
-            return np.asarray(each, dtype=np.float64)[position]
-        if classes is not None and (unknown := set(self.class_weight) - set(classes.tolist())):
-            raise ValueError(f"class_weight has classes that are not in y: {sorted(unknown)}")
-        weights = [float(self.class_weight.get(label, 1.0)) for label in present.tolist()]
-        if not all(0 <= w < np.inf for w in weights):
-            raise ValueError(f"class weights must not be negative or infinite, got {weights}")
-        return np.array(weights)[position]
 
     def _validation(self, X: Any, y: Any, classes: NDArray[Any]) -> Validation | None:
         if (X is None) != (y is None):

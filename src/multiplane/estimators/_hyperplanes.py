@@ -13,8 +13,8 @@ from multiplane import _native
 from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier
 from multiplane.estimators._docs import COMMON
-from multiplane.models import HyperplaneModel
-from multiplane.solvers import Alternating, Assignment, Online, Settings
+from multiplane.models._hyperplanes import HyperplaneModel
+from multiplane.solvers._sgd import Alternating, Assignment, Online, Settings
 
 _SHARED = """
     alpha : float, default=1e-4

@@ -17,9 +17,9 @@ from multiplane import _native
 from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
 from multiplane.estimators._docs import COMMON, fill
-from multiplane.estimators._training import Recorder
-from multiplane.models import KernelModel
-from multiplane.progress import Tally
+from multiplane.estimators._monitor import Recorder
+from multiplane.models._kernels import KernelModel
+from multiplane.solvers._tally import Tally
 
 # Kernel values beyond this could leave float32 in sums.
 _LARGEST_KERNEL = 1e30

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from multiplane import _native
 from multiplane.data import Examples
-from multiplane.progress import Listener, Tally
+from multiplane.progress import Listener
+from multiplane.solvers._tally import Tally
 
 Ids = NDArray[np.int32]
 

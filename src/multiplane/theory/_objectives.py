@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from multiplane.estimators import AMMClassifier
+from multiplane.estimators._hyperplanes import AMMClassifier
 from multiplane.theory import _common
 from multiplane.theory._common import Floats, Ints, encode
 

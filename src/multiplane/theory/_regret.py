@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from multiplane.estimators import AMMClassifier
+from multiplane.estimators._hyperplanes import AMMClassifier
 from multiplane.theory._common import Floats, Ints
 from multiplane.theory._objectives import convex_objective
 

@@ -1,0 +1,41 @@
+"""Checks that all families of estimators share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import compute_class_weight
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Checks write attributes (`n_features_in_`); if one fails, none is left behind."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        # Callbacks that have begun are still to be told of the end.
+        after = {k: v for k, v in vars(estimator).items() if k.startswith(("_callback", "_skl"))}
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before | after)
+        raise
+
+
+def class_weights(
+    class_weight: Any, y: NDArray[Any], classes: NDArray[Any] | None
+) -> NDArray[np.float64]:
+    """The weight that each row has for its class; `classes` where all of them are known."""
+    present, position = np.unique(y, return_inverse=True)
+    if not isinstance(class_weight, dict):
+        each = compute_class_weight(class_weight, classes=present, y=y)
+        return np.asarray(each, dtype=np.float64)[position]
+    if classes is not None and (unknown := set(class_weight) - set(classes.tolist())):
+        raise ValueError(f"class_weight has classes that are not in y: {sorted(unknown)}")
+    weights = [float(class_weight.get(label, 1.0)) for label in present.tolist()]
+    if not all(0 <= w < np.inf for w in weights):
+        raise ValueError(f"class weights must not be negative or infinite, got {weights}")
+    return np.array(weights)[position]
