@@ -790,6 +790,24 @@ def test_cifar_download_takes_250_a_class_and_brings_colour_to_the_end(openml):
     np.testing.assert_allclose(image[4, :, 2], np.arange(32) / 255, rtol=1e-6)
 
 
+def test_cifar10_from_a_file_and_by_download(openml, tmp_path):
+    y = np.r_[np.arange(50_000) % 10, np.arange(10_000) % 10]
+    planes = np.zeros((60_000, 3, 32, 32), dtype=np.uint8)
+    planes[:, 2, 0, 1] = 51  # blue, in the second pixel
+    openml["CIFAR_10", 1] = planes.reshape(60_000, 3_072), as_text(y)
+    data = datasets.load_cifar10()
+    assert data.X_train.shape == (50_000, 3_072)
+    assert data.X_test.shape == (10_000, 3_072)
+    image = data.X_test[3].reshape(32, 32, 3)
+    assert image[0, 1, 2] == np.float32(0.2)
+    assert np.count_nonzero(image) == 1
+    images = planes[:4].transpose(0, 2, 3, 1)
+    np.savez(tmp_path / "cifar10.npz", x_train=images, y_train=y[:4], x_test=images, y_test=y[:4])
+    X, labels, _, _ = datasets.load_cifar10(data_home=tmp_path, return_X_y=True)
+    np.testing.assert_array_equal(X, data.X_train[:4])
+    assert labels.tolist() == [0, 1, 2, 3]
+
+
 def test_waveform_download_drops_the_pure_noise(openml):
     X = np.random.RandomState(4).normal(size=(5_000, 40))
     openml["waveform-5000", 1] = X, as_text(np.arange(5_000) % 3)

@@ -8,6 +8,7 @@ download what is not there.
 from ._real import (
     data_directory,
     load_a9a,
+    load_cifar10,
     load_cifar10_small,
     load_covtype,
     load_ijcnn1,
@@ -25,6 +26,7 @@ from ._synthetic import make_checkerboard, make_weights, make_xor_strip
 __all__ = [
     "data_directory",
     "load_a9a",
+    "load_cifar10",
     "load_cifar10_small",
     "load_covtype",
     "load_ijcnn1",

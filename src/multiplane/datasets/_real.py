@@ -288,6 +288,42 @@ def load_cifar10_small(
     return _load(recipe, data_home, return_X_y, download_if_missing)
 
 
+def load_cifar10(
+    *, data_home: Folder = None, return_X_y: bool = False, download_if_missing: bool = True
+) -> Loaded:
+    """Load CIFAR-10, 50,000 + 10,000 colour photographs of ten kinds of things.
+
+    Dense, one row of 32 x 32 x 3 values in [0, 1] an image, colour running fastest; labels
+    0 to 9. The file is ``cifar10.npz`` with arrays ``x_train, y_train, x_test, y_test`` of bytes.
+    Without it: OpenML's ``CIFAR_10`` version 1, whose last 10,000 rows are the test set.
+
+    Parameters
+    ----------
+    data_home, return_X_y, download_if_missing
+        As for :func:`load_usps`.
+
+    Returns
+    -------
+    data : Bunch, or 4-tuple with ``return_X_y=True``
+        As for :func:`load_usps`.
+
+    References
+    ----------
+    A. Krizhevsky, Learning multiple layers of features from tiny images, 2009.
+    """
+    recipe = _Recipe(
+        name="cifar10",
+        descr="CIFAR-10, 32 x 32 x 3 values in [0, 1], 10 classes.",
+        files=("cifar10.npz",),
+        read=_read_images,
+        fetch=_fetch_cifar10,
+        origin="OpenML 'CIFAR_10' version 1",
+        label_sums=(225_000, 45_000),
+        target_names=tuple(_CIFAR.split()),
+    )
+    return _load(recipe, data_home, return_X_y, download_if_missing)
+
+
 def load_news20(
     *, data_home: Folder = None, return_X_y: bool = False, download_if_missing: bool = True
 ) -> Loaded:
@@ -690,14 +726,23 @@ def _unit_range(parts: Parts) -> Parts:
     }
 
 
+def _fetch_cifar10() -> Parts:
+    parts = _openml_pair("CIFAR_10", 1, 50_000)
+    return _grey(parts | {key: _colour_last(parts[key]) for key in ("X_train", "X_test")})
+
+
+def _colour_last(X: Any) -> Any:
+    """OpenML's rows hold the red plane, then green, then blue."""
+    return np.asarray(X).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).reshape(-1, 3072)
+
+
 def _fetch_cifar() -> Parts:
     X, target = _openml("CIFAR_10_small", 1)
     y = _integers(target)
     places = [np.flatnonzero(y == code) for code in range(10)]
     train = np.sort(np.concatenate([place[:200] for place in places]))
     test = np.sort(np.concatenate([place[200:250] for place in places]))
-    # OpenML's rows hold the red plane, then green, then blue: bring colour to the end.
-    images = np.asarray(X).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).reshape(-1, 3072)
+    images = _colour_last(X)
     return _grey(
         {"X_train": images[train], "y_train": y[train], "X_test": images[test], "y_test": y[test]}
     )
