@@ -1,0 +1,136 @@
+"""Arrays of any kind: NumPy, PyTorch, CuPy and others that speak the Array API.
+
+Whether arrays of other kinds than NumPy's are welcome is scikit-learn's setting
+(``sklearn.set_config(array_api_dispatch=True)``), and is asked once, where data comes in. Inside,
+code takes the namespace of the arrays it is handed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.utils._array_api import _convert_to_numpy, get_namespace
+
+try:
+    from sklearn.externals import array_api_compat as compat
+except ImportError:  # scikit-learn before 1.7: NumPy only
+    compat = None
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where arrays live: a namespace, and a device of it."""
+
+    xp: Any
+    device: Any
+
+    @classmethod
+    def of(cls, array: Any) -> Place:
+        """The place of an array inside the library; sparse matrices are NumPy's."""
+        if compat is None or sp.issparse(array):
+            return cls(np, None)
+        return cls(compat.array_namespace(array), compat.device(array))
+
+    @classmethod
+    def of_input(cls, array: Any) -> Place:
+        """The place of an array that a user gave: NumPy, unless dispatch is on."""
+        xp, welcome = get_namespace(array)
+        if not welcome or sp.issparse(array):
+            return cls(np, None)
+        return cls(xp, compat.device(array))
+
+    @property
+    def is_numpy(self) -> bool:
+        return self.xp is np or (compat is not None and compat.is_numpy_namespace(self.xp))
+
+    def put(self, array: Any, dtype: Any = None) -> Any:
+        """The array, here. Sparse matrices stay as they are."""
+        if sp.issparse(array):
+            return array
+        if self.is_numpy:
+            return np.asarray(to_numpy(array), dtype=dtype)
+        if not compat.is_array_api_obj(array) or Place.of(array) != self:
+            array = to_numpy(array)
+        return self.xp.asarray(array, dtype=dtype, device=self.device)
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        extra = {} if self.is_numpy else {"device": self.device}
+        return self.xp.zeros(shape, dtype=dtype, **extra)
+
+    @property
+    def float64(self) -> Any:
+        """The widest floats of the device (Apple's have no float64)."""
+        return self.xp.float32 if "mps" in str(self.device) else self.xp.float64
+
+
+def to_numpy(array: Any) -> Any:
+    """A NumPy array with the same numbers; sparse matrices stay as they are."""
+    if isinstance(array, np.ndarray) or sp.issparse(array) or compat is None:
+        return array
+    if not compat.is_array_api_obj(array):
+        return np.asarray(array)
+    return _convert_to_numpy(array, compat.array_namespace(array))
+
+
+def moved(thing: T, place: Place) -> T:
+    """A copy of a dataclass with its arrays at another place."""
+    changes = {}
+    for field in fields(thing):  # type: ignore[arg-type]
+        value = getattr(thing, field.name)
+        if isinstance(value, np.ndarray) or (
+            compat is not None and compat.is_array_api_obj(value) and not sp.issparse(value)
+        ):
+            changes[field.name] = place.put(value)
+    return replace(thing, **changes) if changes else thing  # type: ignore[type-var]
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """0 … n in slices of at most `size`."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def solve_triangular(L: Any, B: Any, *, transposed: bool = False) -> Any:
+    """L⁻¹B, or L⁻ᵀB, for a lower triangle L; the Array API itself has no such function."""
+    place = Place.of(L)
+    if place.is_numpy:
+        return scipy.linalg.solve_triangular(
+            L, B, lower=True, trans=int(transposed), check_finite=False
+        )
+    own = getattr(place.xp.linalg, "solve_triangular", None)
+    if own is not None:  # PyTorch
+        return own(L.T, B, upper=True) if transposed else own(L, B, upper=False)
+    return place.xp.linalg.solve(L.T if transposed else L, B)
+
+
+def like(array: Any, rows: Any) -> Any:
+    """The array, in the rows' type of float."""
+    if array.dtype == rows.dtype:
+        return array
+    return Place.of(array).xp.astype(array, rows.dtype)
+
+
+def numpy_dtype(rows: Any) -> np.dtype[Any]:
+    """NumPy's name for the rows' type of float."""
+    dtype: np.dtype[Any] = to_numpy(rows[:0, :]).dtype
+    return dtype
+
+
+def dense(rows: Any) -> Any:
+    """Rows as an array: of sparse ones no more than a chunk should come here."""
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+def some_rows(X: Any, index: Any) -> Any:
+    """The rows of these numbers, where X lives."""
+    if sp.issparse(X):
+        return X[index]
+    place = Place.of(X)
+    return place.xp.take(X, place.put(index), axis=0)
