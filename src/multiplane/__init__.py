@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from multiplane import datasets, theory
+    from multiplane import datasets, features, links, theory
     from multiplane._config import show_config
     from multiplane.estimators._hyperplanes import (
         AMMClassifier,
@@ -17,6 +17,11 @@ if _TYPE_CHECKING:
         PegasosClassifier,
     )
     from multiplane.estimators._kernels import BudgetedPegasosClassifier, ProjectronClassifier
+    from multiplane.estimators._least_squares import (
+        CalibratedLeastSquaresClassifier,
+        GeneralizedLeastSquaresClassifier,
+        StagewiseLeastSquaresClassifier,
+    )
 
 try:
     __version__ = _version("multiplane")
@@ -26,12 +31,17 @@ except _PackageNotFoundError:  # the sources alone
 __all__ = [
     "AMMClassifier",
     "BudgetedPegasosClassifier",
+    "CalibratedLeastSquaresClassifier",
     "GAMMClassifier",
+    "GeneralizedLeastSquaresClassifier",
     "MMClassifier",
     "PegasosClassifier",
     "ProjectronClassifier",
+    "StagewiseLeastSquaresClassifier",
     "__version__",
     "datasets",
+    "features",
+    "links",
     "show_config",
     "theory",
 ]
@@ -47,8 +57,13 @@ _HOMES = {
         "PegasosClassifier",
     ],
     "estimators._kernels": ["BudgetedPegasosClassifier", "ProjectronClassifier"],
+    "estimators._least_squares": [
+        "CalibratedLeastSquaresClassifier",
+        "GeneralizedLeastSquaresClassifier",
+        "StagewiseLeastSquaresClassifier",
+    ],
 }
-_MODULES = ("datasets", "theory")
+_MODULES = ("datasets", "features", "links", "theory")
 
 
 def __getattr__(name: str) -> _Any:
@@ -56,8 +71,16 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"multiplane.{name}")
     for home, names in _HOMES.items():
         if name in names:
-            value = getattr(_import_module(f"multiplane.{home}"), name)
-            globals()[name] = value
+            try:
+                module = _import_module(f"multiplane.{home}")
+            except ImportError as error:
+                if "_native" not in str(error) or _find_spec("multiplane._native"):
+                    raise
+                raise ImportError(
+                    f"{name} needs multiplane's compiled module, which is not here; install the "
+                    f"package (pip install multiplane), or use the least-squares classifiers"
+                ) from error
+            globals()[name] = value = getattr(module, name)
             return value
     raise AttributeError(f"module 'multiplane' has no attribute {name!r}")
 

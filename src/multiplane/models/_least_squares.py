@@ -1,0 +1,248 @@
+"""Fitted least-squares models: rows to scores, chunk by chunk, wherever the rows live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from multiplane._arrays import Place, chunks, moved, to_numpy
+from multiplane.features._base import FeatureMap, chunk_size
+
+Array = Any
+Basis = tuple[Callable[[Array], Array], ...]  # functions of predictions, entry by entry
+Projection = Callable[[Array], Array]  # onto the simplex or the cube
+
+
+def square(Y: Array) -> Array:
+    return Y * Y
+
+
+def cube(Y: Array) -> Array:
+    return Y * Y * Y
+
+
+def identity(Y: Array) -> Array:
+    return Y
+
+
+def expand(basis: Basis, Y: Array) -> Array:
+    """G(Y): all functions of all predictions side by side, (m, |basis| · k)."""
+    parts = [function(Y) for function in basis]
+    return parts[0] if len(parts) == 1 else Place.of(Y).xp.concat(parts, axis=1)
+
+
+class Model:
+    """Something with arrays at one place, that can be had at another."""
+
+    @property
+    def place(self) -> Place:
+        raise NotImplementedError
+
+    def to(self, place: Place) -> Self:
+        raise NotImplementedError
+
+    def at(self, place: Place) -> Self:
+        return self if place == self.place else self.to(place)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Weights of features, and a constant: F W + b."""
+
+    W: Array  # (p, k)
+    b: Array  # (k,)
+
+    def __call__(self, F: Array) -> Array:
+        return F @ self.W + self.b
+
+    def to(self, place: Place) -> Linear:
+        return moved(self, place)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A block of features with its weights; predictions of the stages before may be features."""
+
+    map: FeatureMap
+    linear: Linear
+    basis: Basis = ()
+
+    def __call__(self, rows: Array, before: Array) -> Array:
+        """What the stage adds to the scores."""
+        F = self.map(rows)
+        if self.basis:
+            F = Place.of(before).xp.concat([dense(F), expand(self.basis, before)], axis=1)
+        return self.linear(F)
+
+    def to(self, place: Place) -> Stage:
+        return replace(self, map=self.map.to(place), linear=self.linear.to(place))
+
+
+def add_stages(P: Array, stages: tuple[Stage, ...], rows: Array) -> Array:
+    """Scores P of rows, with some more stages added, chunk by chunk."""
+    place = Place.of(P)
+    for stage in stages:
+        parts = [
+            P[part, :] + stage(rows[part, :], P[part, :])
+            for part in chunks(rows.shape[0], chunk_size(stage.map, place))
+        ]
+        P = parts[0] if len(parts) == 1 else place.xp.concat(parts)
+    return P
+
+
+@dataclass(frozen=True)
+class StagewiseModel(Model):
+    """The mean of sums of stages ([LS] Algorithm 3). One sum of one stage: a linear model."""
+
+    input: FeatureMap
+    sums: tuple[tuple[Stage, ...], ...]  # one for each model
+    n_classes: int
+
+    @property
+    def place(self) -> Place:
+        return Place.of(self.sums[0][0].linear.b)
+
+    def to(self, place: Place) -> Self:
+        sums = tuple(tuple(stage.to(place) for stage in stages) for stages in self.sums)
+        return replace(self, input=self.input.to(place), sums=sums)
+
+    def scores(self, X: Array) -> Array:
+        """(n, n_classes)."""
+        maps = [stage.map for stages in self.sums for stage in stages]
+        widest = max(maps, key=lambda map: map.floats_per_row)
+        return in_chunks(X, widest, lambda rows: self._scores(self.input(rows)))
+
+    def _scores(self, rows: Array) -> Array:
+        total: Array = 0
+        for stages in self.sums:
+            total = total + self.sum_of(stages, rows)
+        return total / len(self.sums)
+
+    def sum_of(self, stages: tuple[Stage, ...], rows: Array) -> Array:
+        """One model's scores of rows that have gone through `input`."""
+        return add_stages(self.nothing(rows), stages, rows)
+
+    def nothing(self, rows: Array) -> Array:
+        """Scores before the first stage."""
+        b = self.sums[0][0].linear.b
+        return Place.of(b).zeros((rows.shape[0], self.n_classes), b.dtype)
+
+
+def within(P: Array) -> Array:
+    """Predictions no further than 1 from where probabilities can be.
+
+    What lies beyond says no more, and its cube could say anything. Nothing between 0 and 1 gets
+    further away by it, so that the loss does not rise.
+    """
+    return Place.of(P).xp.clip(P, -1, 2)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of [LS] Algorithm 2: fit the residual (18), then calibrate (19)."""
+
+    fit: Linear  # of the features
+    calibration: Linear  # of functions of the predictions, added to them
+
+    def to(self, place: Place) -> Round:
+        return Round(self.fit.to(place), self.calibration.to(place))
+
+
+@dataclass(frozen=True)
+class CalibratedModel(Model):
+    input: FeatureMap
+    map: FeatureMap
+    rounds: tuple[Round, ...]
+    basis: Basis
+    project: Projection
+
+    @property
+    def place(self) -> Place:
+        return Place.of(self.rounds[0].fit.b)
+
+    def to(self, place: Place) -> Self:
+        rounds = tuple(r.to(place) for r in self.rounds)
+        return replace(self, input=self.input.to(place), map=self.map.to(place), rounds=rounds)
+
+    def scores(self, X: Array) -> Array:
+        """Predictions before the last projection, which keeps their order."""
+        return in_chunks(X, self.map, lambda rows: self._scores(self.map(self.input(rows))))
+
+    def predictions(self, X: Array) -> Array:
+        """ŷ of all rows, which have gone through `input`."""
+        return in_chunks(X, self.map, lambda rows: self.project(self._scores(self.map(rows))))
+
+    def _scores(self, F: Array) -> Array:
+        P: Array = 0
+        for number, r in enumerate(self.rounds):
+            P = within((self.project(P) if number else P) + r.fit(F))
+            P = P + r.calibration(expand(self.basis, P))
+        return P
+
+
+@dataclass(frozen=True)
+class Standard(FeatureMap):
+    """Columns about their means, in units of a power of two near their deviation.
+
+    Sums of squares then neither leave float32 nor cancel, whatever the data's origin and units.
+    Sparse rows are not moved: they would become dense.
+    """
+
+    shift: Array  # (d,)
+    scale: Array  # (d,)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.shift.shape[0])
+
+    def __call__(self, rows: Array) -> Array:
+        if sp.issparse(rows):
+            return rows.multiply(self.scale[None, :]).tocsr()
+        return (rows - self.shift) * self.scale
+
+    @classmethod
+    def of(cls, X: Array, weight: Array | None, centred: bool) -> Standard:
+        place = Place.of(X)
+        if sp.issparse(X):
+            return cls._of_sparse(X, weight)
+        xp, wide = place.xp, place.float64
+
+        def mean(values: Callable[[Array], Array]) -> Array:
+            total, sums = 0.0, place.zeros((X.shape[1],), wide)
+            for part in chunks(X.shape[0], 4096):
+                rows, share = values(xp.astype(X[part, :], wide)), 1.0
+                if weight is not None:
+                    share = xp.astype(weight[part], wide)[:, None]
+                sums += xp.sum(rows * share, axis=0)
+                total += rows.shape[0] if weight is None else float(xp.sum(share))
+            return sums / total
+
+        shift = mean(lambda rows: rows) if centred else place.zeros((X.shape[1],), wide)
+        square = mean(lambda rows: (rows - shift) ** 2)
+        return cls(xp.astype(shift, X.dtype), place.put(near_power(to_numpy(square)), X.dtype))
+
+    @classmethod
+    def _of_sparse(cls, X: Array, weight: Array | None) -> Standard:
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        square = X.astype(np.float64).power(2).T @ (weight / weight.sum())
+        return cls(np.zeros(X.shape[1], X.dtype), near_power(square).astype(X.dtype))
+
+
+def near_power(square: Any) -> Any:
+    """A power of two near 1/√square, or 1: multiplying with it rounds nothing."""
+    return 2.0 ** -np.round(np.log2(np.where(square > 0, square, 1.0)) / 2)
+
+
+def in_chunks(X: Array, widest: FeatureMap, scores: Callable[[Array], Array]) -> Array:
+    place = Place.of(X)
+    size = chunk_size(widest, place)
+    parts = [scores(X[part, :]) for part in chunks(X.shape[0], size)]
+    return parts[0] if len(parts) == 1 else place.xp.concat(parts)
+
+
+def dense(F: Array) -> Array:
+    return F.toarray() if hasattr(F, "toarray") else F
