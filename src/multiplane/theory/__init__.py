@@ -11,7 +11,9 @@ D. *Tangent machines.* The construction that proves that every consistent traini
 
 [AMM] is Wang, Djuric, Crammer and Vucetic, "Trading representability for scalability", KDD 2011;
 [GAMM] is Djuric, Wang and Vucetic, "Growing Adaptive Multi-Hyperplane Machines", ICML 2020;
-[BPegasos] is Wang, Crammer and Vucetic, "Multi-class Pegasos on a budget", ICML 2010.
+[BPegasos] is Wang, Crammer and Vucetic, "Multi-class Pegasos on a budget", ICML 2010;
+[LS] is Agarwal, Kakade, Karampatziakis, Song and Valiant, "Least squares revisited: scalable
+approaches for multi-class prediction", ICML 2014.
 """
 
 from multiplane.theory._amm import (
@@ -37,6 +39,14 @@ from multiplane.theory._gamm import (
     risk_bound_gamm,
     tangent_machine,
 )
+from multiplane.theory._least_squares import (
+    LinkConstants,
+    calibrated_loss,
+    error_bound_calibrated,
+    link_constants,
+    loss_bound_least_squares,
+    mahalanobis_norm,
+)
 from multiplane.theory._objectives import (
     assignments,
     convex_objective,
@@ -55,6 +65,7 @@ from multiplane.theory._regret import (
 __all__ = [
     "BudgetedRun",
     "KernelOptimum",
+    "LinkConstants",
     "Optimum",
     "Sides",
     "TangentMachine",
@@ -62,11 +73,16 @@ __all__ = [
     "assignments",
     "bpegasos_sides",
     "budgeted_run",
+    "calibrated_loss",
     "convex_objective",
+    "error_bound_calibrated",
     "expected_duplications",
     "fixed_optimum",
     "hyperplane_counts",
     "kernel_optimum",
+    "link_constants",
+    "loss_bound_least_squares",
+    "mahalanobis_norm",
     "measured_regret",
     "mistake_bound_bpegasos",
     "objective",
