@@ -119,17 +119,25 @@ def repeat(
     }
 
 
-def conditions() -> dict[str, str]:
-    """Where and with what a run was made."""
+def commit() -> str:
+    """Of the sources, as far as git knows."""
     try:
-        commit = subprocess.run(
+        return subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        commit = "unknown"
+        return "unknown"
+
+
+def today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def conditions() -> dict[str, str]:
+    """Where and with what a run was made."""
     return {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": commit,
+        "date": today(),
+        "commit": commit(),
         "machine": platform.machine(),
         "simd": multiplane._native.simd_level(),
         "multiplane": multiplane.__version__,
