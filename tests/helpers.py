@@ -11,14 +11,22 @@ import scipy.sparse as sp
 from multiplane import (
     AMMClassifier,
     BudgetedPegasosClassifier,
+    CalibratedLeastSquaresClassifier,
     GAMMClassifier,
+    GeneralizedLeastSquaresClassifier,
     MMClassifier,
     PegasosClassifier,
+    StagewiseLeastSquaresClassifier,
     _native,
 )
 
 HYPERPLANE_CLASSIFIERS = (PegasosClassifier, MMClassifier, AMMClassifier, GAMMClassifier)
 CLASSIFIERS = (*HYPERPLANE_CLASSIFIERS, BudgetedPegasosClassifier)
+LEAST_SQUARES = (
+    GeneralizedLeastSquaresClassifier,
+    CalibratedLeastSquaresClassifier,
+    StagewiseLeastSquaresClassifier,
+)
 
 
 def budgeted(**settings):

@@ -315,11 +315,10 @@ def test_widths():
     assert width(X, width="1.3*median") == width(X, width=" 1.3 * median") == 1.3 * width(X)
     assert width(X, width=2) == 2
     assert width(np.tile(X, (10, 1))) == pytest.approx(median, rel=0.1)  # a third of them
-    # All distances are zero, or all but those to one row.
-    few = np.random.RandomState(0).standard_normal((2, 50))
-    same = few[[0, *30 * [1]]]
-    assert width(same[1:]) == width(same[:1]) == 1
-    assert width(same) == pytest.approx(np.linalg.norm(few[0] - few[1]))
+    # All distances are zero, or most, but for rounding.
+    same = np.random.RandomState(0).standard_normal((2, 50))[[*12 * [0], *20 * [1]]]
+    assert width(same[:9]) == width(same[:1]) == 1
+    assert width(same) == pytest.approx(np.linalg.norm(same[0] - same[-1]))
     # After the projection distances are smaller.
     assert width(X, n_components=1) < 0.8 * median
 
@@ -388,9 +387,7 @@ def test_a_row_of_weight_two_is_two_rows(name):
     weighted = GENERATORS[name](4).prepare(X, random, weight)
     repeated = GENERATORS[name](4).prepare(np.repeat(X, weight.astype(int), axis=0), random)
     if name == "subset":
-        assert np.array_equal(
-            np.argsort(weighted.counts, kind="stable"), np.argsort(repeated.counts, kind="stable")
-        )
+        np.testing.assert_allclose(2 * weighted.counts, repeated.counts)  # of the largest weight
         return
     assert weighted.width == pytest.approx(repeated.width, rel=1e-9)
     np.testing.assert_allclose(weighted.centre, repeated.centre, atol=1e-9)  # rows of size 10
@@ -605,11 +602,11 @@ def test_kmeans_finds_directions():
 
 
 def test_constant_images():
-    X = np.full((5, 144), 0.3)
-    for generator in IMAGES.values():
-        assert np.all(generator.fit_transform(X) == 0)
+    for n in range(1, 8):  # the mean of n equal numbers is not always the number
+        for generator in IMAGES.values():
+            assert np.all(generator.fit_transform(np.full((n, 144), 0.3)) == 0)
     # Images that differ in brightness alone: nothing is made of rounding errors.
-    X *= np.array([[1.0, 0.7, 0.1, 3.3, 1 / 3]]).T
+    X = np.array([[1.0, 0.7, 0.1, 3.3, 1 / 3]]).T * np.full((5, 144), 0.3)
     assert np.all(patches().fit_transform(X) == 0)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import CLASSIFIERS, VARIANTS, problem, run_python, state
+from helpers import CLASSIFIERS, LEAST_SQUARES, VARIANTS, problem, run_python, state
 
 import multiplane
 from multiplane import AMMClassifier, BudgetedPegasosClassifier, GAMMClassifier, _native
@@ -59,9 +59,20 @@ def test_doctests(name):
     assert results.failed == 0
 
 
+@pytest.mark.parametrize("make", LEAST_SQUARES)
+def test_least_squares_are_documented(make):
+    for name in ("fit", "predict", "predict_proba", "decision_function", "score"):
+        assert getattr(make, name).__doc__
+    for part in ("Parameters", "Attributes", "Examples", "References"):
+        assert part in make.__doc__
+    assert not re.search(r"\{(alpha|shared|attributes|reference)\}", make.__doc__)
+    for name in make().get_params(deep=False):
+        assert f"    {name} : " in make.__doc__, name
+
+
 def test_every_estimator_has_a_doctest():
     finder = doctest.DocTestFinder()
-    for make in CLASSIFIERS:
+    for make in (*CLASSIFIERS, *LEAST_SQUARES):
         assert any(test.examples for test in finder.find(make, globs={})), make
 
 

