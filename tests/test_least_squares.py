@@ -448,6 +448,13 @@ def test_huge_and_tiny_values(name, factor):
     assert np.mean(other.predict(X * np.float32(factor)) == plain.predict(X)) > 0.98
 
 
+def test_products_that_leave_float32():
+    """Columns of a subset are not scaled: a clear error, not an endless search for a ridge."""
+    X, y = problem(dtype=np.float32)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="scale the features"):
+        ALL["stagewise-subset"]().fit(X * np.float32(1e25), y)
+
+
 @EVERY
 def test_wrong_input_is_refused(make):
     X, y = problem()

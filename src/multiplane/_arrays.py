@@ -97,6 +97,15 @@ def chunks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
+def add_to_diagonal(A: Any, values: Any) -> None:
+    """A += diag(values), in place."""
+    place, n = Place.of(A), A.shape[0]
+    if place.is_numpy:
+        A.reshape(-1)[:: n + 1] += values
+    else:
+        A += place.xp.eye(n, dtype=A.dtype, device=place.device) * values
+
+
 def solve_triangular(L: Any, B: Any, *, transposed: bool = False) -> Any:
     """L⁻¹B, or L⁻ᵀB, for a lower triangle L; the Array API itself has no such function."""
     place = Place.of(L)

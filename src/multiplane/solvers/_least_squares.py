@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from multiplane._arrays import Place, chunks, solve_triangular, to_numpy
+from multiplane._arrays import Place, add_to_diagonal, chunks, solve_triangular, to_numpy
 from multiplane.features._base import FeatureMap, Source, chunk_size
 from multiplane.links import Link
 from multiplane.models._least_squares import (
@@ -203,11 +203,11 @@ class Design:
         return Linear(own[: self.n_features, :], b)
 
     def factor(self, G: Array, L: float = 1.0) -> Factor:
-        """M = L Σ + ridge, factored."""
-        M = G * (L / self.total)
+        """M = L Σ + ridge, factored; G is used up."""
+        G *= L / self.total
         eps = float(self.task.place.xp.finfo(self.task.targets.dtype).eps)
         # Rounding of sums over chunks, some eps an entry, moves eigenvalues by √p times that.
-        return Factor(M, self.ridge, 8 * eps * math.sqrt(M.shape[0]), self.intercept)
+        return Factor(G, self.ridge, 8 * eps * math.sqrt(G.shape[0]), self.intercept)
 
 
 class Factor:
@@ -216,22 +216,30 @@ class Factor:
     It is scaled to a unit diagonal first, so that features may differ by any power, and then lifted
     by `noise`, what rounding may have taken from it: features that are constant, doubled or
     otherwise depend on others get finite weights, and nothing else is changed that the arithmetic
-    could tell. Should the matrix be further from positive than that, the lift is raised.
+    could tell. Should the matrix be further from positive than that, the lift is raised. M itself
+    is overwritten: two matrices of its size are all that there ever is.
     """
 
     def __init__(self, M: Array, ridge: Array, noise: float, constant: bool = False) -> None:
         place = Place.of(M)
         xp, n = place.xp, M.shape[0]
-        diagonal = xp.linalg.diagonal(M) + ridge
+        add_to_diagonal(M, ridge)
+        diagonal = xp.linalg.diagonal(M)
         self.scale = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 1.0)
-        eye = xp.eye(n, dtype=M.dtype, **({} if place.is_numpy else {"device": place.device}))
-        C = (M + eye * ridge) * self.scale[:, None] * self.scale
-        self.lift = noise
+        M *= self.scale[:, None]
+        M *= self.scale
+        self.lift, lifted = noise, 0.0
         while True:
-            self.L = cholesky(C + self.lift * eye)
+            add_to_diagonal(M, self.lift - lifted)
+            self.L = cholesky(M)
             if self.L is not None:
                 break
-            self.lift *= 10
+            lifted, self.lift = self.lift, 10 * self.lift
+            if self.lift > 100:  # of a diagonal of ones
+                raise ValueError(
+                    "products of features must be finite, but some are not: scale the features "
+                    "(by StandardScaler, say), or use float64"
+                )
         # What is left of a feature, given those before: twice the lift, if it is there already.
         # The constant feature, which comes last, always is when there are many others.
         pivots = xp.linalg.diagonal(self.L)[: n - constant] ** 2
@@ -265,7 +273,11 @@ def cholesky(A: Array) -> Array | None:
     xp = Place.of(A).xp
     try:
         L = xp.linalg.cholesky(A)
-    except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError
+    except Exception as error:
+        if (
+            "LinAlgError" not in type(error).__name__
+        ):  # NumPy's and PyTorch's have only that in common
+            raise
         return None
     return L if bool(xp.all(xp.isfinite(L))) else None  # CuPy does not raise
 
