@@ -618,7 +618,7 @@ def test_cifar():
         pytest.skip(f"cifar10-small is not here: {str(error).splitlines()[0]}")
     generator = ConvolutionalPatches(1000, random_state=0)
     model = make_pipeline(generator, RidgeClassifier(alpha=300)).fit(data.X_train, data.y_train)
-    assert model.score(data.X_test, data.y_test) > 0.5  # 0.58; the standard error is 0.022
+    assert model.score(data.X_test, data.y_test) > 0.5  # 0.55 to 0.57; the standard error is 0.022
 
 
 # --- the docs -----------------------------------------------------------------------------
