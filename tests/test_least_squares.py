@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -256,7 +257,7 @@ def test_size_of_chunks_does_not_matter(make, monkeypatch):
     X, y = problem()
     clf = make(random_state=0).fit(X, y)
     for module in ("multiplane.solvers._least_squares", "multiplane.models._least_squares"):
-        monkeypatch.setattr(f"{module}.chunk_size", lambda map, place: 7)
+        monkeypatch.setattr(f"{module}.chunk_size", lambda *_: 7)
     other = make(random_state=0).fit(X, y)
     # Sums in another order, over iterations: float64 to nine digits.
     np.testing.assert_allclose(other.predict_proba(X), clf.predict_proba(X), atol=1e-9)
@@ -500,6 +501,142 @@ def test_absent_class_in_validation_and_unknown_labels():
     clf = ALL["stagewise"](random_state=0)
     clf.fit(X, y, X_val=X[:50], y_val=np.full(50, 7))
     assert clf.history_[-1]["validation_score"] == 0
+
+
+@pytest.mark.parametrize("name", ["linear", "logistic", "calibrated"])
+@pytest.mark.parametrize("alpha", [0.0, "scale"])
+def test_a_column_that_never_varied_does_not_matter_later(name, alpha):
+    """The mean of 0.1s is not 0.1: what is left must not be taken for a feature."""
+    X, y = problem()
+    with_constant = np.c_[X, np.full(300, 0.1)]
+    clf = ALL[name](alpha=alpha).fit(with_constant, y)
+    before = clf.predict_proba(with_constant)
+    with_constant[:, -1] = 7
+    assert np.array_equal(clf.predict_proba(with_constant), before)
+
+
+def test_whole_numbers_keep_their_digits():
+    X, y = problem()
+    X = np.round(X * 1000) + 2.0**27
+    clf = ALL["linear"]().fit(X, y)
+    assert np.array_equal(clf.predict(X.astype(np.int64)), clf.predict(X))
+    again = ALL["linear"]().fit(X.astype(np.int64), y)
+    assert np.array_equal(again.decision_function(X), clf.decision_function(X))
+
+
+@pytest.mark.parametrize("values", [(-1, 1), (0, 2), (1, 2)])
+def test_indicators_are_zeros_and_ones(values):
+    X, Y = several_labels()
+    with pytest.raises(ValueError, match="zeros and ones"):
+        GeneralizedLeastSquaresClassifier().fit(X, np.array(values)[Y])
+
+
+def test_a_new_fit_forgets_the_old_one(monkeypatch):
+    X, y = problem()
+    clf = ALL["stagewise"](random_state=0).fit(X, y)
+    before = clf.decision_function(X)
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("multiplane.solvers._least_squares.Design.moments", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X[:, :5], y + 100)
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert np.array_equal(clf.decision_function(X), before)
+
+
+@pytest.mark.parametrize("name", ["stagewise", "stagewise-subset"])
+def test_an_interrupted_stage_takes_no_features_with_it(name, monkeypatch):
+    X, y = problem()
+    make = ALL[name]
+    at_once = make(n_stages=5, random_state=0).fit(X, y)
+    clf = make(n_stages=2, random_state=0, warm_start=True).fit(X, y)
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("multiplane.solvers._least_squares.Design.moments", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            clf.set_params(n_stages=5).fit(X, y)
+    assert clf.n_iter_ == 2
+    clf.fit(X, y)
+    np.testing.assert_allclose(clf.decision_function(X), at_once.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("features", [RandomFourier(width=4.0), FeatureSubset()], ids=str)
+def test_early_stopping_goes_on_from_the_best(features):
+    X, y = problem(400)
+    make = stagewise(features=features, block_size=2, early_stopping=True, n_iter_no_change=2)
+    clf = make(n_stages=12, warm_start=True, random_state=np.random.RandomState(0)).fit(X, y)
+    best = max(entry["validation_score"] for entry in clf.history_)
+    clf.set_params(n_stages=30).fit(X, y)
+    numbers = [entry["n_iter"] for entry in clf.history_]
+    assert numbers == list(range(1, len(numbers) + 1))
+    scores = [entry["validation_score"] for entry in clf.history_]
+    assert max(scores) >= best
+    assert scores[clf.n_iter_ - 1] == max(scores)
+
+
+def test_parameters_that_must_not_change():
+    X, y = problem()
+    for name, change in (
+        ("stagewise", {"update": "logistic"}),
+        ("stagewise", {"features": RandomFourier(width=2.0)}),
+        ("calibrated", {"basis": ("identity",)}),
+        ("logistic", {"fit_intercept": False}),
+    ):
+        clf = ALL[name](warm_start=True, random_state=0).fit(X, y)
+        before = clf.decision_function(X)
+        if name == "stagewise":
+            clf.set_params(n_stages=9)
+        with pytest.raises(ValueError, match="parameters changed"):
+            clf.set_params(**change).fit(X, y)
+        clf.set_params(warm_start=False).fit(X, y)
+        assert not np.array_equal(clf.decision_function(X), before)
+
+
+def test_rows_without_weight_do_not_judge():
+    X, y = problem(400)
+    weight = np.repeat([1.0, 0.0], 200)
+    wrong = np.where(weight > 0, y, (y + 1) % 3)
+    make = stagewise(early_stopping=True, n_stages=4)
+    clf = make(random_state=0).fit(X, wrong, sample_weight=weight)
+    alone = make(random_state=0).fit(X[:200], y[:200])
+    assert [e["validation_score"] for e in clf.history_] == [
+        e["validation_score"] for e in alone.history_
+    ]
+
+
+def test_balanced_weights_count_weights():
+    X, y = problem(120)
+    weight = np.random.RandomState(0).randint(1, 4, size=120)
+    heavy = ALL["linear"](class_weight="balanced").fit(X, y, sample_weight=weight)
+    again = ALL["linear"](class_weight="balanced")
+    again.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(heavy.coef_, again.coef_, atol=1e-10)
+
+
+def test_momentum_does_not_stop_on_a_crest():
+    X, y = load_iris(return_X_y=True)
+    best = GeneralizedLeastSquaresClassifier(alpha=1e-5, tol=0, max_iter=5000).fit(X, y)
+    soon = GeneralizedLeastSquaresClassifier(alpha=1e-5, tol=1e-7, max_iter=5000).fit(X, y)
+    assert soon.stop_reason_ == "converged"
+    assert soon.history_[-1]["loss"] - best.history_[-1]["loss"] < 2e-5
+
+
+def test_many_classes_take_little_more_than_their_predictions():
+    n, k = 20_000, 300
+    random = np.random.RandomState(0)
+    X, y = random.randn(n, 10).astype(np.float32), np.arange(n) % k
+    clf = CalibratedLeastSquaresClassifier(max_iter=1).fit(X, y)  # imports are off the record
+    for call in (lambda: clf.fit(X, y), lambda: clf.predict_proba(X)):
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * n * k * 4, peak  # predictions are n × k float32
 
 
 # --- stopping, history, callbacks ------------------------------------------------------------

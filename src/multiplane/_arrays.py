@@ -21,6 +21,11 @@ try:
 except ImportError:  # scikit-learn before 1.7: NumPy only
     compat = None
 
+# NumPy with the Array API's names, some of which are new in 2.1.
+NUMPY = np if compat is None else compat.array_namespace(np.empty(0))
+if not hasattr(NUMPY, "cumulative_sum"):
+    raise ImportError("least squares needs scikit-learn 1.7 or NumPy 2.1, or newer; upgrade one")
+
 T = TypeVar("T")
 
 
@@ -35,7 +40,7 @@ class Place:
     def of(cls, array: Any) -> Place:
         """The place of an array inside the library; sparse matrices are NumPy's."""
         if compat is None or sp.issparse(array):
-            return cls(np, None)
+            return cls(NUMPY, None)
         return cls(compat.array_namespace(array), compat.device(array))
 
     @classmethod
@@ -43,7 +48,7 @@ class Place:
         """The place of an array that a user gave: NumPy, unless dispatch is on."""
         xp, welcome = get_namespace(array)
         if not welcome or sp.issparse(array):
-            return cls(np, None)
+            return cls(NUMPY, None)
         return cls(xp, compat.device(array))
 
     @property
@@ -89,6 +94,18 @@ def moved(thing: T, place: Place) -> T:
         ):
             changes[field.name] = place.put(value)
     return replace(thing, **changes) if changes else thing  # type: ignore[type-var]
+
+
+def detached(array: Any) -> Any:
+    """A PyTorch tensor that takes part in differentiation, without that part."""
+    return array.detach() if getattr(array, "requires_grad", False) else array
+
+
+def floats_for(X: Any, xp: Any) -> list[Any]:
+    """Types of float for X: its own; or else float32 for what fits into it, float64 for others."""
+    dtype = str(getattr(X, "dtype", "object"))
+    narrow = dtype.endswith(("bool", "int8", "int16", "float16"))
+    return [xp.float32, xp.float64] if narrow else [xp.float64, xp.float32]
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:

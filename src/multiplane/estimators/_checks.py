@@ -26,10 +26,19 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 
 
 def class_weights(
-    class_weight: Any, y: NDArray[Any], classes: NDArray[Any] | None
+    class_weight: Any,
+    y: NDArray[Any],
+    classes: NDArray[Any] | None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """The weight that each row has for its class; `classes` where all of them are known."""
+    """The weight that each row has for its class; `classes` where all of them are known.
+
+    "balanced" counts rows, or adds up their `sample_weight`.
+    """
     present, position = np.unique(y, return_inverse=True)
+    if not isinstance(class_weight, dict) and sample_weight is not None:
+        sums = np.bincount(position, weights=sample_weight)
+        return np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)[position]
     if not isinstance(class_weight, dict):
         each = compute_class_weight(class_weight, classes=present, y=y)
         return np.asarray(each, dtype=np.float64)[position]

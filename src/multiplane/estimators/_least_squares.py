@@ -7,6 +7,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -27,6 +28,7 @@ from multiplane.models._least_squares import (
     cube,
     identity,
     square,
+    through,
 )
 from multiplane.solvers._least_squares import (
     Step,
@@ -52,7 +54,8 @@ _SHARED = """    features : generator or None, default=None
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     random_state : int, RandomState or None, default=None
-        For the generator and the choice of validation rows.
+        For the generator, whose own ``random_state`` does not count here, and for the choice of
+        validation rows.
     warm_start : bool, default=False
         Let ``fit`` go on from where the last one ended.
     early_stopping : bool, default=False
@@ -69,7 +72,7 @@ _SHARED = """    features : generator or None, default=None
 _ATTRIBUTES = """    classes_ : array of shape (n_classes,)
         Labels; for several labels a row, their numbers.
     n_iter_ : int
-        Iterations, rounds or stages done.
+        Iterations, rounds or stages of the model: those done, or with early stopping the best.
     stop_reason_ : str
         Why the training ended, and whether features depended on each other.
     history_ : list of dict
@@ -186,7 +189,9 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         linear, map = self._linear()
         if not isinstance(map, Standard) or not self.fit_intercept:
             return linear.b
-        return linear.b - self.coef_ @ map.shift
+        wide = Place.of(linear.b).float64
+        shift, coef = (Place.of(a).xp.astype(a, wide) for a in (map.shift, self.coef_))
+        return Place.of(linear.b).xp.astype(linear.b - coef @ shift, linear.b.dtype)
 
     def _linear(self) -> tuple[Linear, FeatureMap]:
         if not hasattr(self, "_model"):
@@ -201,6 +206,11 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         if self._multilabel and self.link == "softmax":
             return Logistic()
         link: Link = _LINKS[self.link]() if isinstance(self.link, str) else self.link
+        if not 0 < getattr(link, "L", 0) < np.inf:
+            raise ValueError(
+                f"a link must have a Lipschitz constant L above 0, got {link!r} without one; see "
+                f"multiplane.links"
+            )
         return link
 
     def _steps(self, task: Task, before: Any) -> Iterator[Step]:
@@ -349,7 +359,7 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
         regression beside the scores so far; better for a given number of features, slower.
     features : generator or None, default=None
         From `multiplane.features`. None: ``RandomFourier()`` for arrays, ``FeatureSubset()`` for
-        sparse matrices.
+        sparse matrices. (Columns of a subset are not centred: do so for dense data far from 0.)
     block_size : int, default=512
         Features of a stage, p.
     n_stages : int, default=20
@@ -478,7 +488,7 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
 
     def _staged(self, X: Any) -> Iterator[Any]:
         model = self._model.at(Place.of(X))
-        rows = model.input(X)
+        rows = through(model.input, X)
         P = [model.nothing(rows) for _ in model.sums]
         for number in range(len(model.sums[0])):
             P = [
@@ -487,9 +497,9 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
             ]
             yield sum(P) / len(P)
 
-    def _scorer(self, X: Any, values: Any) -> Callable[[], float]:
+    def _scorer(self, X: Any, values: Any, weight: Any) -> Callable[[], float]:
         """Stages are added to the scores of those before, not to nothing each time."""
-        rows = self._source.input.to(Place.of(X))(X)
+        rows = through(self._source.input.to(Place.of(X)), X)
         P: list[Any] = []
         done = 0
 
@@ -503,7 +513,7 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
                 )
             ]
             done = len(model.sums[0])
-            return self._accuracy(sum(P) / len(P), values)
+            return self._accuracy(sum(P) / len(P), values, weight)
 
         return score
 
@@ -530,7 +540,8 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
 
 def functions(basis: Any) -> Basis:
     """Names and callables to callables."""
-    unknown = [f for f in basis if not callable(f) and f not in _FUNCTIONS]
+    names = [f for f in basis if not callable(f)]
+    unknown = [f for f in names if not isinstance(f, str) or f not in _FUNCTIONS]
     if unknown or not len(basis):
         raise ValueError(
             f"basis must hold callables or names among {sorted(_FUNCTIONS)}, got {basis!r}"

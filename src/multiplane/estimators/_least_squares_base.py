@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
@@ -24,7 +25,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from multiplane._arrays import Place, to_numpy
+from multiplane._arrays import Place, chunks, detached, floats_for, some_rows, to_numpy
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
@@ -33,6 +34,7 @@ from multiplane.features._base import FeatureGenerator, FeatureMap, Same, Source
 from multiplane.links import project_cube, project_simplex
 from multiplane.models._least_squares import (
     Standard,
+    through,
 )
 from multiplane.progress import Event
 from multiplane.solvers._least_squares import (
@@ -120,30 +122,34 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self._validate_params()
         with unchanged_on_error(self):
             again = self.warm_start and hasattr(self, "_model")
-            random = check_random_state(self.random_state)
             X = self._check(X, reset=not again)
             place = Place.of(X)
-            if not again:
+            if again:
+                self._check_same_parameters()
+            else:
+                self.__dict__.pop("_model", None)  # of an earlier fit; back again on an error
                 self._dtype = str(to_numpy(X[:1, :]).dtype)  # "float32" or "float64"
+                random = check_random_state(self.random_state)
+                self._seed = int(random.randint(np.iinfo(np.int32).max))
+                self._began = self._fixed_parameters()
             values = self._check_targets(y, again)
             check_consistent_length(X, values)
-            weight = self._weights(sample_weight, X, values)
-            held_out = self.early_stopping and X_val is None and y_val is None
-            if held_out:
-                X, values, weight, X_val, y_val = self._hold_out(X, values, weight, random)
+            weight, val_weight = self._weights(sample_weight, X, values), None
+            if self.early_stopping and X_val is None and y_val is None:
+                (X, values, weight), (X_val, y_val, val_weight) = self._hold_out(X, values, weight)
             elif (X_val is None) != (y_val is None):
                 raise ValueError("X_val and y_val are needed together, got only one of them")
             elif X_val is not None:
                 X_val = self._check(X_val, reset=False)
                 y_val = self._check_validation(y_val)
                 check_consistent_length(X_val, y_val)
-            if not again:
-                self._seed = int(random.randint(np.iinfo(np.int32).max))
-                self._source = self._prepare(X, weight)
-                self._source.input = self._source.input.to(place)
-                self.history_, self.n_iter_ = [], 0
+            if again:
+                self._source, self._model = copy.deepcopy(self._source), self._model.at(place)
+                self.history_ = [e for e in self.history_ if e["n_iter"] <= self.n_iter_]
             else:
-                self.history_ = list(self.history_)
+                self._source = self._prepare(X, weight)
+                self.history_, self.n_iter_ = [], 0
+            self._source.input = self._source.input.to(place)
             self._begun = self.n_iter_
             codes = place.put(values)
             n_classes = values.shape[1] if self._multilabel else len(self.classes_)
@@ -153,12 +159,12 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 y,
                 task=self._task_name,
                 n_tasks=self._n_tasks(),
-                score=None if X_val is None else self._scorer(X_val, y_val),
+                score=None if X_val is None else self._scorer(X_val, y_val, val_weight),
                 attributes=lambda event: {"_model": self._model},
                 sample_weight=sample_weight,
             )
             task = Task(
-                self._source.input(X),
+                through(self._source.input, X),
                 Targets(codes, n_classes, X.dtype),
                 None if weight is None else place.put(weight, X.dtype),
                 monitor.rows_seen,
@@ -173,9 +179,17 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return self
 
     def _run(self, steps: Iterator[Step], monitor: Monitor) -> None:
-        """Step by step, until the solver, the monitor or the user says stop."""
-        best, seconds = (-np.inf, self._model if hasattr(self, "_model") else None, 0), 0.0
-        reason, number = None, self._begun
+        """Step by step, until the solver, the monitor or the user says stop.
+
+        The source of features belongs to the model: it knows which ones have been given.
+        """
+        reason, number, seconds = None, self._begun, 0.0
+        kept: dict[str, Any] = {}  # what the estimator is left with
+        best = -np.inf
+        if hasattr(self, "_model"):
+            kept = self._now()
+            if self.early_stopping and monitor.score is not None:
+                best = monitor.score()
         try:
             while reason is None:
                 monitor.pass_begins(number + 1)
@@ -187,19 +201,22 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 words = f"loss {step.facts['loss']:.5f}  error {100 * step.facts['error']:.2f} %"
                 event = Event(self._task_name, number, step.facts, seconds, words)
                 stop = monitor.pass_ended(event)
-                score = event.extra.get("validation_score", -np.inf)
-                if score > best[0]:
-                    best = score, self._model, number
+                score = event.extra.get("validation_score", np.inf)
+                if not self.early_stopping or score > best:
+                    best, kept = score, self._now()
                 reason = step.reason or stop
         except KeyboardInterrupt:
-            if not hasattr(self, "_model"):
+            if not kept:
                 raise
             reason = "interrupted"
         else:
             reason = f"{reason}{_dependence(step.factor)}"
-        if self.early_stopping and best[2]:
-            self._model, self.n_iter_ = best[1:]
+        self.__dict__.update(kept)
         self.stop_reason_ = reason
+
+    def _now(self) -> dict[str, Any]:
+        source = copy.deepcopy(self._source)
+        return {"_model": self._model, "n_iter_": self.n_iter_, "_source": source}
 
     # --- prediction ------------------------------------------------------------------------
 
@@ -213,7 +230,10 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class, or of each label; shape (n_samples, n_classes)."""
-        return self._probabilities(self._scores(X))
+        scores = self._scores(X)
+        size = max(512, 2**18 // scores.shape[1])  # projections sort and sum: several copies
+        parts = [self._probabilities(scores[part, :]) for part in chunks(scores.shape[0], size)]
+        return parts[0] if len(parts) == 1 else Place.of(scores).xp.concat(parts)
 
     def predict(self, X: Any) -> Any:
         """Labels, shape (n_samples,); for several labels a row, a matrix of zeros and ones."""
@@ -263,12 +283,10 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return project_cube if self._multilabel else project_simplex
 
     def _check(self, X: Any, reset: bool) -> Any:
+        X = detached(X)
         xp = Place.of_input(X).xp
-        X = validate_data(self, X, accept_sparse="csr", dtype=[xp.float32, xp.float64], reset=reset)
-        if reset:
-            return X
-        dtype = getattr(xp, self._dtype)
-        return X.astype(dtype) if sp.issparse(X) else Place.of(X).put(X, dtype)
+        dtype = floats_for(X, xp) if reset else getattr(xp, self._dtype)
+        return validate_data(self, X, accept_sparse="csr", dtype=dtype, reset=reset)
 
     def _check_targets(self, y: Any, again: bool) -> NDArray[Any]:
         """Codes (n,), or zeros and ones (n, n_labels)."""
@@ -300,9 +318,15 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        y = y.toarray() if sp.issparse(y) else to_numpy(y)
+        y = y.toarray() if sp.issparse(y) else to_numpy(detached(y))
         if type_of_target(y, input_name="y") == "multilabel-indicator":
-            return np.asarray(check_array(y, dtype=np.uint8, input_name="y"))
+            y = check_array(y, dtype=None, input_name="y")
+            if not np.all((y == 0) | (y == 1)):
+                raise ValueError(
+                    f"several labels a row must be a matrix of zeros and ones, got the values "
+                    f"{np.unique(y)[:4].tolist()}; use (Y > 0).astype(int), say"
+                )
+            return np.asarray(y, dtype=np.uint8)
         y = _check_y(y)
         check_classification_targets(y)
         return np.asarray(y)
@@ -311,6 +335,10 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         y = self._labels(y)
         if (y.ndim == 2) != self._multilabel:
             raise ValueError("y_val must be of the same kind as y: classes, or zeros and ones")
+        if self._multilabel and y.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"y_val must have as many labels a row as y, {len(self.classes_)}, got {y.shape[1]}"
+            )
         if self._multilabel:
             return np.asarray(y)
         check_alike(y, self.classes_)
@@ -320,7 +348,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if sample_weight is None and self.class_weight is None:
             return None
         n = np.empty((X.shape[0], 1))
-        given = None if sample_weight is None else to_numpy(sample_weight)
+        given = None if sample_weight is None else to_numpy(detached(sample_weight))
         weight = _check_sample_weight(given, n, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
             if self._multilabel:
@@ -328,28 +356,44 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                     "class_weight is for one label a row; pass sample_weight for several"
                 )
             labels = self.classes_[values]
-            weight = weight * class_weights(self.class_weight, labels, self.classes_)
+            weight = weight * class_weights(self.class_weight, labels, self.classes_, weight)
+        if not np.all(np.isfinite(weight)):
+            raise ValueError(
+                "sample weights times class weights must be finite, got infinity; scale them down"
+            )
         if not np.any(weight > 0):
             raise ValueError("at least one sample weight must be above zero, got zeros only")
         return weight / weight.max()  # only ratios count
 
-    def _hold_out(
-        self, X: Any, values: NDArray[Any], weight: Any, random: np.random.RandomState
-    ) -> tuple[Any, ...]:
+    def _hold_out(self, X: Any, values: NDArray[Any], weight: Any) -> tuple[Any, Any]:
+        """Rows to learn from and rows to judge by; going on later, the same ones again."""
+        rows = np.arange(len(values)) if weight is None else np.flatnonzero(weight)
         train, held = train_test_split(
-            np.arange(len(values)),
+            rows,
             test_size=self.validation_fraction,
-            stratify=None if self._multilabel else values,
-            random_state=random,
+            stratify=None if self._multilabel else values[rows],
+            random_state=self._seed,
         )
-        place = Place.of(X)
-        train, held = np.sort(train), np.sort(held)
 
-        def rows(index: NDArray[Any]) -> Any:
-            return X[index] if place.is_numpy else place.xp.take(X, place.put(index), axis=0)
+        def part(index: NDArray[Any]) -> tuple[Any, ...]:
+            index = np.sort(index)
+            return some_rows(X, index), values[index], None if weight is None else weight[index]
 
-        weight = None if weight is None else weight[train]
-        return rows(train), values[train], weight, rows(held), values[held]
+        return part(train), part(held)
+
+    def _fixed_parameters(self) -> dict[str, str]:
+        """Those that the model so far depends on, in a form that can be compared."""
+        names = ("features", "fit_intercept", "update", "basis")
+        return {name: repr(getattr(self, name)) for name in names if hasattr(self, name)}
+
+    def _check_same_parameters(self) -> None:
+        now = self._fixed_parameters()
+        changes = [f"{k} was {v} and is {now[k]}" for k, v in self._began.items() if now[k] != v]
+        if changes:
+            raise ValueError(
+                f"parameters changed while the training goes on: {', '.join(changes)}; change "
+                f"them back, or set warm_start=False to start anew"
+            )
 
     def _prepare(self, X: Any, weight: Any) -> Source:
         if self.features is None:
@@ -377,14 +421,14 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         check_is_fitted(self)
         return self._check(X, reset=False)
 
-    def _scorer(self, X: Any, values: Any) -> Callable[[], float]:
+    def _scorer(self, X: Any, values: Any, weight: Any) -> Callable[[], float]:
         """How good the model is at the moment on validation data."""
-        return lambda: self._accuracy(self._model.at(Place.of(X)).scores(X), values)
+        return lambda: self._accuracy(self._model.at(Place.of(X)).scores(X), values, weight)
 
-    def _accuracy(self, scores: Any, values: Any) -> float:
+    def _accuracy(self, scores: Any, values: Any, weight: Any) -> float:
         targets = Targets(Place.of(scores).put(values), scores.shape[1], scores.dtype)
         wrong = targets.mistakes(slice(None), self._probabilities(scores))
-        return float(np.mean(~to_numpy(wrong)))
+        return float(np.average(~to_numpy(wrong), weights=weight))
 
 
 def _dependence(factor: Factor) -> str:

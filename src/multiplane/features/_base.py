@@ -30,7 +30,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from multiplane._arrays import Place, chunks, moved
+from multiplane._arrays import Place, chunks, detached, floats_for, moved
 
 # How fast the loss falls with each input's weight, (n_inputs,): ‖Σᵢ rᵢ xᵢⱼ‖ for input j.
 Gradient = Callable[[], NDArray[np.float64]]
@@ -172,8 +172,9 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         return np.asarray([f"{name}{i}" for i in range(self.map_.n_features)], dtype=object)
 
     def _check(self, X: Any, reset: bool) -> Any:
+        X = detached(X)
         xp = Place.of_input(X).xp
-        floats = [xp.float32, xp.float64]  # other types become the first
+        floats = floats_for(X, xp)
         return validate_data(self, X, accept_sparse="csr", dtype=floats, reset=reset)
 
     def __sklearn_tags__(self) -> Any:
@@ -190,6 +191,9 @@ def floats_at_once(place: Place) -> int:
     return 2**21 if on_cpu else 2**26  # 8 MB stay in a processor's cache
 
 
-def chunk_size(map: FeatureMap, place: Place) -> int:
-    """Rows at a time."""
-    return max(16, floats_at_once(place) // max(1, map.floats_per_row))
+def chunk_size(map: FeatureMap, place: Place, others: int = 0) -> int:
+    """Rows at a time, if a map and `others` make so many numbers of one.
+
+    Not fewer than some hundred: what is done with a chunk costs a matrix of all features.
+    """
+    return max(256, floats_at_once(place) // max(1, map.floats_per_row, others))

@@ -73,7 +73,8 @@ def principal_axes(X: Any, n_components: int, weight: Any = None) -> Project:
     place, dtype = Place.of(X), numpy_dtype(X)
     xp, wide = place.xp, place.float64
     # Seen from any one row the others are about as near as from the mean, which is not known yet.
-    origin = xp.astype(dense(X[:1, :]), wide)
+    first = 0 if weight is None else int(np.flatnonzero(weight)[0])
+    origin = xp.astype(dense(X[first : first + 1, :]), wide)
     total, C = place.zeros((d,), wide), place.zeros((d, d), wide)
     share = np.full(n, 1 / n) if weight is None else weight / np.sum(weight)
     for part in chunks(n, max(1024, 2**21 // d)):

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from multiplane._arrays import Place, chunks, moved, to_numpy
-from multiplane.features._base import FeatureMap, chunk_size
+from multiplane._arrays import Place, chunks, dense, moved, numpy_dtype, to_numpy
+from multiplane.features._base import FeatureMap, Same, chunk_size
 
 Array = Any
 Basis = tuple[Callable[[Array], Array], ...]  # functions of predictions, entry by entry
@@ -88,7 +88,7 @@ def add_stages(P: Array, stages: tuple[Stage, ...], rows: Array) -> Array:
     for stage in stages:
         parts = [
             P[part, :] + stage(rows[part, :], P[part, :])
-            for part in chunks(rows.shape[0], chunk_size(stage.map, place))
+            for part in chunks(rows.shape[0], chunk_size(stage.map, place, 8 * P.shape[1]))
         ]
         P = parts[0] if len(parts) == 1 else place.xp.concat(parts)
     return P
@@ -114,7 +114,8 @@ class StagewiseModel(Model):
         """(n, n_classes)."""
         maps = [stage.map for stages in self.sums for stage in stages]
         widest = max(maps, key=lambda map: map.floats_per_row)
-        return in_chunks(X, widest, lambda rows: self._scores(self.input(rows)))
+        k = self.n_classes
+        return in_chunks(X, widest, lambda rows: self._scores(self.input(rows)), k)
 
     def _scores(self, rows: Array) -> Array:
         total: Array = 0
@@ -170,11 +171,18 @@ class CalibratedModel(Model):
 
     def scores(self, X: Array) -> Array:
         """Predictions before the last projection, which keeps their order."""
-        return in_chunks(X, self.map, lambda rows: self._scores(self.map(self.input(rows))))
+        return in_chunks(X, self.map, lambda rows: self._scores(self.map(self.input(rows))), self.k)
 
     def predictions(self, X: Array) -> Array:
         """ŷ of all rows, which have gone through `input`."""
-        return in_chunks(X, self.map, lambda rows: self.project(self._scores(self.map(rows))))
+        return in_chunks(
+            X, self.map, lambda rows: self.project(self._scores(self.map(rows))), self.k
+        )
+
+    @property
+    def k(self) -> int:
+        """Numbers on the way for each of eight: classes, times functions of predictions."""
+        return int(self.rounds[0].fit.b.shape[0]) * len(self.basis)
 
     def _scores(self, F: Array) -> Array:
         P: Array = 0
@@ -213,7 +221,7 @@ class Standard(FeatureMap):
 
         def mean(values: Callable[[Array], Array]) -> Array:
             total, sums = 0.0, place.zeros((X.shape[1],), wide)
-            for part in chunks(X.shape[0], 4096):
+            for part in chunks(X.shape[0], max(16, 2**20 // X.shape[1])):
                 rows, share = values(xp.astype(X[part, :], wide)), 1.0
                 if weight is not None:
                     share = xp.astype(weight[part], wide)[:, None]
@@ -223,26 +231,38 @@ class Standard(FeatureMap):
 
         shift = mean(lambda rows: rows) if centred else place.zeros((X.shape[1],), wide)
         square = mean(lambda rows: (rows - shift) ** 2)
-        return cls(xp.astype(shift, X.dtype), place.put(near_power(to_numpy(square)), X.dtype))
+        scale = near_power(to_numpy(square), to_numpy(shift), numpy_dtype(X))
+        return cls(xp.astype(shift, X.dtype), place.put(scale, X.dtype))
 
     @classmethod
     def _of_sparse(cls, X: Array, weight: Array | None) -> Standard:
         weight = np.ones(X.shape[0]) if weight is None else weight
         square = X.astype(np.float64).power(2).T @ (weight / weight.sum())
-        return cls(np.zeros(X.shape[1], X.dtype), near_power(square).astype(X.dtype))
+        shift = np.zeros(X.shape[1])
+        return cls(shift.astype(X.dtype), near_power(square, shift, X.dtype).astype(X.dtype))
 
 
-def near_power(square: Any) -> Any:
-    """A power of two near 1/√square, or 1: multiplying with it rounds nothing."""
-    return 2.0 ** -np.round(np.log2(np.where(square > 0, square, 1.0)) / 2)
+def near_power(square: Any, shift: Any, dtype: Any) -> Any:
+    """A power of two near 1/√square: multiplying with it rounds nothing.
+
+    0 for a column that did not vary but for the rounding of its mean: what it may be later cannot
+    matter. Not so far out that its own square would leave the type of float.
+    """
+    if not np.all(np.isfinite(square)):
+        raise ValueError("squares of X must be finite, but some are not: scale the features")
+    varies = square > (64 * np.finfo(np.float64).eps * np.abs(shift)) ** 2
+    most = 0.9 * np.log2(np.finfo(dtype).max)
+    exponent = -np.round(np.log2(np.where(varies, square, 1.0)) / 2)
+    return np.where(varies, 2.0 ** np.clip(exponent, -most, most), 0.0)
 
 
-def in_chunks(X: Array, widest: FeatureMap, scores: Callable[[Array], Array]) -> Array:
+def through(input: FeatureMap, X: Array) -> Array:
+    """All rows, mapped chunk by chunk."""
+    return X if isinstance(input, Same) else in_chunks(X, input, input, input.n_features)
+
+
+def in_chunks(X: Array, widest: FeatureMap, scores: Callable[[Array], Array], n_out: int) -> Array:
     place = Place.of(X)
-    size = chunk_size(widest, place)
+    size = chunk_size(widest, place, 8 * n_out)
     parts = [scores(X[part, :]) for part in chunks(X.shape[0], size)]
     return parts[0] if len(parts) == 1 else place.xp.concat(parts)
-
-
-def dense(F: Array) -> Array:
-    return F.toarray() if hasattr(F, "toarray") else F

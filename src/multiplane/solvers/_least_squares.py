@@ -28,7 +28,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from multiplane._arrays import Place, add_to_diagonal, chunks, solve_triangular, to_numpy
+from multiplane._arrays import (
+    Place,
+    add_to_diagonal,
+    chunks,
+    dense,
+    solve_triangular,
+    to_numpy,
+)
 from multiplane.features._base import FeatureMap, Source, chunk_size
 from multiplane.links import Link
 from multiplane.models._least_squares import (
@@ -38,7 +45,6 @@ from multiplane.models._least_squares import (
     Round,
     Stage,
     Standard,
-    dense,
     expand,
     within,
 )
@@ -127,7 +133,7 @@ class Design:
         self.alpha, self.intercept = alpha, intercept
         self.n_features = map.n_features + n_extra  # p
         self.ridge: Array = None  # (p + intercept,), float64; known with the moments
-        self.size = chunk_size(map, task.place)
+        self.size = chunk_size(map, task.place, 8 * (task.targets.n_classes + n_extra))
         self.total = task.total
         check_gram_fits(self.n_features)
 
@@ -179,7 +185,7 @@ class Design:
             units = self.map.scale if isinstance(self.map, Standard) else None
             ridge = ridge * 0 + self.alpha
             if units is not None:
-                ridge[: self.n_features] *= units**2
+                ridge[: self.n_features] *= self.task.place.xp.astype(units, square.dtype) ** 2
         if self.intercept:
             ridge[-1] = 0.0
         return ridge
@@ -338,7 +344,7 @@ def generalized(
     before, gradient = np.inf, -B / design.total
     if start is not None:
         before, _, gradient = evaluate(W)
-    momentum = 1.0
+    momentum, settled = 1.0, False
     for number in range(1, max_iter + 1):
         old, W = W, V - factor.solve(gradient)
         after = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
@@ -348,13 +354,17 @@ def generalized(
         if loss > before and V is not W:
             V, momentum = W, 1.0
             loss, error, gradient = evaluate(V)
+        flat = before - loss <= tol * abs(loss)
         reason = None
         if one_step:
             reason = "solved"
-        elif before - loss <= tol * abs(loss):
+        elif flat and (settled or not accelerated):
             reason = "converged"
         elif number == max_iter:
             reason = "max_iter"
+        elif flat:  # with momentum this may be a crest: see whether a plain step is flat too
+            W, momentum = V, 1.0
+        settled = flat
         before = loss
         facts = {"loss": loss, "error": error}
         yield Step(number, V, facts, factor, reason)
