@@ -192,8 +192,5 @@ def floats_at_once(place: Place) -> int:
 
 
 def chunk_size(map: FeatureMap, place: Place, others: int = 0) -> int:
-    """Rows at a time, if a map and `others` make so many numbers of one.
-
-    Not fewer than some hundred: what is done with a chunk costs a matrix of all features.
-    """
-    return max(256, floats_at_once(place) // max(1, map.floats_per_row, others))
+    """Rows at a time, if a map and `others` make so many numbers of one."""
+    return max(16, floats_at_once(place) // max(1, map.floats_per_row, others))

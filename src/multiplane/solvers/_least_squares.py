@@ -133,7 +133,9 @@ class Design:
         self.alpha, self.intercept = alpha, intercept
         self.n_features = map.n_features + n_extra  # p
         self.ridge: Array = None  # (p + intercept,), float64; known with the moments
-        self.size = chunk_size(map, task.place, 8 * (task.targets.n_classes + n_extra))
+        # Each chunk costs an addition of p × p numbers: some hundred rows are worth that.
+        n_others = 8 * (task.targets.n_classes + n_extra)
+        self.size = max(256, chunk_size(map, task.place, n_others))
         self.total = task.total
         check_gram_fits(self.n_features)
 
