@@ -13,7 +13,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    make_multilabel_classification,
+)
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -27,6 +33,8 @@ from multiplane import (
 )
 from multiplane.features import FeatureSubset, RandomFourier
 from multiplane.links import Identity, Logistic, Softmax, project_cube, project_simplex
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def stagewise(**settings):
@@ -205,6 +213,35 @@ def test_projection_on_the_cube():
     assert project_cube(np.array([[-1.0, 0.3, 2.0]])).tolist() == [[0.0, 0.3, 1.0]]
 
 
+def test_too_small_a_constant_is_told():
+    X, y = problem()
+    clf = GeneralizedLeastSquaresClassifier(Softmax(L=1e-3), accelerated=False).fit(X, y)
+    assert "L is too small" in clf.stop_reason_
+    with pytest.raises(ValueError, match="Lipschitz constant"):
+        GeneralizedLeastSquaresClassifier(Softmax(L=np.nan)).fit(X, y)
+
+
+def test_not_converged_is_told():
+    X, y = problem()
+    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+        GeneralizedLeastSquaresClassifier(max_iter=2).fit(X, y)
+
+
+def test_logarithms_of_probabilities():
+    X, y = problem()
+    for make in ALL.values():
+        clf = make(random_state=0).fit(X, y)
+        np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), clf.predict_proba(X))
+
+
+def test_few_rows_for_many_features():
+    """The default ridge grows where features outnumber rows."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    clf = StagewiseLeastSquaresClassifier(random_state=0)
+    assert cross_val_score(clf, X, y, cv=3).mean() > 0.95
+
+
 @pytest.mark.parametrize("link", [Identity(), Softmax(), Logistic()], ids=str)
 def test_links_are_gradients(link):
     S = np.random.RandomState(0).randn(7, 4)
@@ -354,7 +391,7 @@ def test_class_weights_are_sample_weights(make):
     assert np.array_equal(one.decision_function(X), two.decision_function(X))
     counts = np.bincount(y)
     balanced = make(class_weight="balanced", random_state=0).fit(X, y)
-    two = make(random_state=0).fit(X, y, sample_weight=1 / counts[y])
+    two = make(random_state=0).fit(X, y, sample_weight=100 / counts[y])  # still 300 rows in all
     np.testing.assert_allclose(balanced.decision_function(X), two.decision_function(X), atol=1e-8)
 
 

@@ -909,7 +909,7 @@ def test_theorem_2_holds_for_the_solver(k, a, b):
     # Targets inside of the simplex are nothing that a classifier has; its solver takes them.
     h = Inverse(k, a, b)
     X, Y, truth = noiseless(h, 200, seed=k)
-    design = Design(Task(X, Targets(Y, k, Y.dtype), None), Same(X.shape[1]), 0.0, False)
+    design = Design(Task(X, Targets(Y, k, Y.dtype), None, len(X)), Same(X.shape[1]), 0.0, False)
     steps = list(calibrated(design, (np.asarray, h.bend), project_simplex, max_iter=12, tol=-1.0))
     losses = np.array([step.facts["loss"] for step in steps])
     size = theory.mahalanobis_norm(truth, X)

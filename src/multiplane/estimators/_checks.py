@@ -38,7 +38,9 @@ def class_weights(
     present, position = np.unique(y, return_inverse=True)
     if not isinstance(class_weight, dict) and sample_weight is not None:
         sums = np.bincount(position, weights=sample_weight)
-        return np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)[position]
+        mean = sums.sum() / len(sums)
+        each = np.divide(mean, sums, out=np.zeros_like(sums), where=sums > 0)
+        return np.asarray(each[position])
     if not isinstance(class_weight, dict):
         each = compute_class_weight(class_weight, classes=present, y=y)
         return np.asarray(each, dtype=np.float64)[position]

@@ -43,13 +43,16 @@ _FUNCTIONS = {"identity": identity, "square": square, "cube": cube}
 
 _ALPHA = """    alpha : float or "scale", default="scale"
         Ridge, λ: raising it makes weights smaller and the model smoother. "scale": each feature's
-        is 1e-5 of its mean square, so that units do not matter. Against rounding, about 1e-5 of
-        each feature's mean square is added in float32, 1e-13 in float64."""
+        is 1e-5 + 0.2 (p/n)³, at most 1, of its mean square for p features and n rows, so that units
+        do not matter; for sparse rows, their mean squared length over n for all features. Against
+        rounding, about 1e-5 of each feature's mean square is added in float32, 1e-13 in float64."""
 
-_SHARED = """    features : generator or None, default=None
-        From `multiplane.features`: features are made from the rows, chunk by chunk, and never kept.
-        None: the columns of X.
-    fit_intercept : bool, default=True
+_FEATURES = """    features : generator or None, default=None
+        From `multiplane.features`: features are made from the rows, chunk by chunk, and never kept:
+        a few thousand rows are faster with the features made beforehand, in a Pipeline.
+        None: the columns of X."""
+
+_SHARED = """    fit_intercept : bool, default=True
         Add a constant feature, which has no ridge.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
@@ -86,7 +89,9 @@ _REFERENCE = """    .. [1] A. Agarwal, S. M. Kakade, N. Karampatziakis, L. Song 
 _LINKS: dict[str, type[Link]] = {"identity": Identity, "softmax": Softmax}
 
 
-@fill(alpha=_ALPHA, shared=_SHARED, attributes=_ATTRIBUTES, reference=_REFERENCE)
+@fill(
+    alpha=_ALPHA, features=_FEATURES, shared=_SHARED, attributes=_ATTRIBUTES, reference=_REFERENCE
+)
 class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
     """Multinomial logistic and least-squares regression by repeated least squares.
 
@@ -114,6 +119,7 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         Most iterations.
     tol : float, default=1e-3
         Stop when an iteration lowers the loss by less than this share of it.
+    {features}
     {shared}
 
     Attributes
@@ -137,6 +143,7 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
     0.92
     """
 
+    _warns = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LeastSquaresClassifier._parameter_constraints,
         "link": [StrOptions(set(_LINKS)), HasMethods(["value", "link"])],
@@ -238,16 +245,19 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         return self._project()(scores) if isinstance(link, Identity) else link.link(scores)
 
 
-@fill(alpha=_ALPHA, shared=_SHARED, attributes=_ATTRIBUTES, reference=_REFERENCE)
+@fill(
+    alpha=_ALPHA, features=_FEATURES, shared=_SHARED, attributes=_ATTRIBUTES, reference=_REFERENCE
+)
 class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
     """Least squares that finds the link along with the weights.
 
     Rounds of two regressions ([1]_, Algorithm 2): the residual y − ŷ on the features (18), then y
     on functions G of the predictions, such as their squares and cubes (19); the result is projected
     onto the probability simplex (for several labels a row: onto the cube). The squared error never
-    rises. Its predictions are probabilities from the first round on, with fewer iterations than
-    `GeneralizedLeastSquaresClassifier` takes and similar accuracy; the model is a chain of rounds,
-    not one matrix. Costs as there, two passes over the rows a round.
+    rises. Its predictions are probabilities from the first round on, some of them exactly 0 (for a
+    small log loss take `GeneralizedLeastSquaresClassifier`, or wrap it in scikit-learn's
+    `CalibratedClassifierCV`). The accuracy is similar, in fewer iterations; the model is a chain of
+    rounds, not one matrix. Costs as there, two passes over the rows a round.
 
     Parameters
     ----------
@@ -260,6 +270,7 @@ class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
         on mnist ten are enough for thousands of Fourier features, for raw pixels 300 are not.
     tol : float, default=1e-3
         Stop when a round lowers the squared error by less than this share of it.
+    {features}
     {shared}
 
     Attributes
@@ -342,7 +353,9 @@ class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
             yield replace(step, model=model)
 
 
-@fill(alpha=_ALPHA, shared=_SHARED, attributes=_ATTRIBUTES, reference=_REFERENCE)
+@fill(
+    alpha=_ALPHA, features=_FEATURES, shared=_SHARED, attributes=_ATTRIBUTES, reference=_REFERENCE
+)
 class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
     """Least squares on one block of generated features after the other.
 
@@ -361,7 +374,8 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
         From `multiplane.features`. None: ``RandomFourier()`` for arrays, ``FeatureSubset()`` for
         sparse matrices. (Columns of a subset are not centred: do so for dense data far from 0.)
     block_size : int, default=512
-        Features of a stage, p.
+        Features of a stage, p (in the place of the generator's ``n_features``). Fewer, if there are
+        not many times as many rows.
     n_stages : int, default=20
         Number of stages. With ``warm_start`` raise it to add stages.
     n_models : int, default=1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -62,6 +64,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         "verbose": ["verbose"],
     }
     _task_name: ClassVar[str] = "iteration"
+    _warns: ClassVar[bool] = False  # when it ends before it has converged
 
     alpha: Any
     features: Any
@@ -166,7 +169,8 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             task = Task(
                 through(self._source.input, X),
                 Targets(codes, n_classes, X.dtype),
-                None if weight is None else place.put(weight, X.dtype),
+                None if weight is None else place.put(weight / weight.max(), X.dtype),
+                float(X.shape[0] if weight is None else weight.sum()),
                 monitor.rows_seen,
             )
             steps = self._steps(task, self._model if again else None)
@@ -210,6 +214,13 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 raise
             reason = "interrupted"
         else:
+            if reason == "max_iter" and self._warns:
+                warnings.warn(
+                    f"{type(self).__name__} had not converged after {number} iterations: raise "
+                    f"max_iter or tol, or use warm_start=True to go on",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
             reason = f"{reason}{_dependence(step.factor)}"
         self.__dict__.update(kept)
         self.stop_reason_ = reason
@@ -234,6 +245,12 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         size = max(512, 2**18 // scores.shape[1])  # projections sort and sum: several copies
         parts = [self._probabilities(scores[part, :]) for part in chunks(scores.shape[0], size)]
         return parts[0] if len(parts) == 1 else Place.of(scores).xp.concat(parts)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of `predict_proba`; −∞ where a projection gives 0."""
+        P = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return Place.of(P).xp.log(P)
 
     def predict(self, X: Any) -> Any:
         """Labels, shape (n_samples,); for several labels a row, a matrix of zeros and ones."""
@@ -363,7 +380,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             )
         if not np.any(weight > 0):
             raise ValueError("at least one sample weight must be above zero, got zeros only")
-        return weight / weight.max()  # only ratios count
+        return weight
 
     def _hold_out(self, X: Any, values: NDArray[Any], weight: Any) -> tuple[Any, Any]:
         """Rows to learn from and rows to judge by; going on later, the same ones again."""

@@ -51,7 +51,8 @@ from multiplane.models._least_squares import (
 
 Array = Any
 LARGEST_BLOCK = 40_000  # 12.8 GB in float64
-SCALE = 1e-5  # of a feature's mean square: its ridge, unless alpha is given
+SCALE = 1e-5  # of a feature's mean square: the least ridge, unless alpha is given
+CROWD = 0.2  # times (features / rows)³ is added: see decision 6
 Watcher = Callable[[int, int], None]  # rows done, of how many
 
 
@@ -96,7 +97,8 @@ class Task:
 
     X: Array  # (n, d), dense or CSR
     targets: Targets
-    weight: Array | None  # (n,) in X's type
+    weight: Array | None  # (n,) in X's type; only ratios count
+    n_rows: float  # that these rows stand for: the sum of the weights as they were given
     watch: Watcher = field(default=lambda done, total: None)
 
     @property
@@ -132,6 +134,7 @@ class Design:
         self.task, self.map, self.extra = task, map.to(task.place), extra
         self.alpha, self.intercept = alpha, intercept
         self.n_features = map.n_features + n_extra  # p
+        self.sparse = sp.issparse(task.X)
         self.ridge: Array = None  # (p + intercept,), float64; known with the moments
         # Each chunk costs an addition of p × p numbers: some hundred rows are worth that.
         n_others = 8 * (task.targets.n_classes + n_extra)
@@ -143,6 +146,11 @@ class Design:
         """Slices of rows and their features (m, p), dense or CSR."""
         for part in chunks(self.task.n, self.size):
             F = self.map(self.task.X[part, :])
+            if F.shape[1] != self.map.n_features:
+                raise ValueError(
+                    f"{type(self.map).__name__} must make {self.map.n_features} features of each "
+                    f"row, as its n_features says, got {F.shape[1]}"
+                )
             if self.extra is not None:
                 F = self.task.place.xp.concat([dense(F), self.extra(part)], axis=1)
             yield part, F
@@ -182,7 +190,12 @@ class Design:
 
     def _ridge(self, square: Array) -> Array:
         """Of features with these mean squares; none for the intercept."""
-        ridge = square * SCALE
+        crowd = min(1.0, SCALE + CROWD * (self.n_features / self.task.n_rows) ** 3)
+        ridge = square * crowd
+        if self.alpha is None and self.sparse:
+            # A rare word's own square is no measure of how little is known of it.
+            total = float(self.task.place.xp.sum(square[: self.n_features]))
+            ridge = square * 0 + total / self.task.n_rows
         if self.alpha is not None:  # meant for weights of the features as they came
             units = self.map.scale if isinstance(self.map, Standard) else None
             ridge = ridge * 0 + self.alpha
@@ -233,6 +246,11 @@ class Factor:
         xp, n = place.xp, M.shape[0]
         add_to_diagonal(M, ridge)
         diagonal = xp.linalg.diagonal(M)
+        if not bool(xp.all(xp.isfinite(diagonal))):
+            raise ValueError(
+                "products of features must be finite, but some are not: scale the features (by "
+                "StandardScaler, say), or use float64"
+            )
         self.scale = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 1.0)
         M *= self.scale[:, None]
         M *= self.scale
@@ -243,11 +261,8 @@ class Factor:
             if self.L is not None:
                 break
             lifted, self.lift = self.lift, 10 * self.lift
-            if self.lift > 100:  # of a diagonal of ones
-                raise ValueError(
-                    "products of features must be finite, but some are not: scale the features "
-                    "(by StandardScaler, say), or use float64"
-                )
+            if self.lift > 1e9:  # of a diagonal of ones: not to be mended so
+                raise ValueError("the features' second moment has no Cholesky factor")
         # What is left of a feature, given those before: twice the lift, if it is there already.
         # The constant feature, which comes last, always is when there are many others.
         pivots = xp.linalg.diagonal(self.L)[: n - constant] ** 2
@@ -360,6 +375,8 @@ def generalized(
         reason = None
         if one_step:
             reason = "solved"
+        elif loss > before + 1e-6 * abs(before):  # of a plain step: those of momentum went back
+            reason = "the loss rises: the link's L is too small"
         elif flat and (settled or not accelerated):
             reason = "converged"
         elif number == max_iter:
