@@ -117,8 +117,10 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         Nesterov's acceleration in the metric of Σ ([1]_ §4); restarted where the loss would rise.
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-3
-        Stop when an iteration lowers the loss by less than this share of it.
+    tol : float, default=1e-2
+        Stop when an iteration lowers the loss by less than this share of it. Stopping early is a
+        regulariser too: on held-out rows of mnist 1e-1 did best for Fourier features, 1e-3 for raw
+        pixels.
     {features}
     {shared}
 
@@ -159,7 +161,7 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         *,
         accelerated: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         features: Any = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
