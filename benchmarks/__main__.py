@@ -16,7 +16,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import hyperplanes, kernels
+from benchmarks import hyperplanes, kernels, least_squares
 from benchmarks.measure import ALL
 from multiplane import show_config
 
@@ -28,7 +28,11 @@ def main() -> int:
     os.sched_setaffinity(0, {max(ALL)})
     threadpool_limits(1)
     failed = False
-    for benchmark in (*hyperplanes.BENCHMARKS, *kernels.BENCHMARKS):
+    for benchmark in (
+        *hyperplanes.BENCHMARKS,
+        *kernels.BENCHMARKS,
+        *least_squares.BENCHMARKS,
+    ):
         if wanted not in benchmark.__name__:
             continue
         try:
