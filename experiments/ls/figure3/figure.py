@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 HERE = Path(__file__)
 LABELS = {
-    "best": "patches as filters, mirrored",
+    "best": "patches as filters",
     "kmeans": "k-means filters, products",
     "random": "random filters, products",
 }
