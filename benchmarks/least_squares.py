@@ -1,4 +1,4 @@
-"""Stagewise least squares against the bare parts it is made of, and its memory."""
+"""Stagewise least squares: against its bare parts and against peers on mnist; its memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 
 from benchmarks.measure import ROUNDS, Outcome
 from multiplane import StagewiseLeastSquaresClassifier
+from multiplane.datasets import load_mnist
 from multiplane.features import RandomFourier
 
 ROWS, INPUTS, FEATURES, CLASSES = 60_000, 50, 512, 10
@@ -77,6 +84,60 @@ def one_stage() -> list[Outcome]:
     return [Outcome("stage of 512 features / bare parts", ours / sum(bare), 1.7, False, note)]
 
 
+# Time to 1.5 % errors on mnist. All have rows of unit length, 50 principal axes and this width,
+# half of the median distance. Tried on the last 10,000 training rows, one draw each, a busy core:
+#   ours       1.46 % in 25 s, the fastest to about that of 30 settings (not a grid)
+#   LinearSVC  1.49 % in 81 s by RBFSampler (C=1: 1.63 %), 1.50 % in 79 s by Nystroem, of 11. The
+#              dual solver with a loose tol: the primal one took 2 to 3 times as long for 500
+#              components
+#   SGD        1.50 % in 101 s by RBFSampler (alpha=5e-6: 1.55 %, and not averaged 1.61 %), 1.58 %
+#              in 95 s by Nystroem, of 17. With 4,096 components it has 1.50 % in 137 s, but 1.32 %
+#              on the test rows: 3,072 were taken after seeing that, in the peers' favour
+GOAL, AXES, WIDTH = 1.5, 50, 0.5
+MAPS = {RBFSampler: 6144, Nystroem: 3072}
+
+
+def mnist_to_goal() -> list[Outcome]:
+    """Each is fitted once, axes and features included; scores of test rows are off the clock."""
+    X, y, X_test, y_test = load_mnist(return_X_y=True, download_if_missing=False)
+    X, X_test = normalize(X.astype(np.float32)), normalize(X_test.astype(np.float32))
+
+    def timed(work: Any, *data: Any) -> tuple[Any, float]:
+        start = time.perf_counter()
+        result = work(*data)
+        return result, time.perf_counter() - start
+
+    def errors(model: Any, F: Any) -> float:
+        return float(100 * np.mean(model.predict(F) != y_test))
+
+    features = RandomFourier(width=WIDTH, n_components=AXES)
+    clf = StagewiseLeastSquaresClassifier("calibrated", features, 512, 48, random_state=0)
+    clf.fit(X[:2000], y[:2000])  # libraries warm up
+    _, ours = timed(clf.fit, X, y)
+    own = f"{errors(clf, X_test):.2f} % in {ours:.0f} s"
+    outcomes = []
+    for kind, n_components in MAPS.items():
+        kernel = kind(gamma=0.5 / WIDTH**2, n_components=n_components, random_state=0)
+        rows = make_pipeline(PCA(AXES, svd_solver="covariance_eigh"), kernel)
+        F, preparation = timed(rows.fit_transform, X)
+        F_test = rows.transform(X_test)
+        peers = {
+            "SGD": SGDClassifier(alpha=2e-6, max_iter=20, tol=None, average=10 * ROWS),
+            "SVC": LinearSVC(C=3, dual=True, tol=0.3),
+        }
+        for short, last in peers.items():
+            last.set_params(random_state=0)
+            _, seconds = timed(last.fit, F, y)
+            seconds += preparation
+            error = errors(last, F_test)
+            note = f"{own} against {error:.2f} % in {seconds:.0f} s"
+            if error > GOAL:
+                note += ", goal not reached"
+            name = f"mnist to {GOAL} %: {kind.__name__}, {short}"
+            outcomes.append(Outcome(name, seconds / ours, 10.0, True, note))
+    return outcomes
+
+
 def generated_memory() -> list[Outcome]:
     """Peak of resident memory while 60,000 × 20,000 features are generated, beyond the data's."""
     out = subprocess.run(
@@ -100,4 +161,4 @@ def watched() -> None:
     print(json.dumps({"data": X.nbytes / 2**20, "peak": peak}))
 
 
-BENCHMARKS = (one_stage, generated_memory)
+BENCHMARKS = (one_stage, mnist_to_goal, generated_memory)
