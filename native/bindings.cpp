@@ -216,12 +216,18 @@ Out<float, 2> decision_py(const Hyperplanes& h, const OwnedRows& X, std::int32_t
   return array2(out, n, static_cast<std::size_t>(n_classes));
 }
 
+constexpr char kNoSharing[] = "learner: hyperplanes that share steps are neither born nor projected";
+bool may_share(const LearnerConfig& c, double growth) {
+  return !c.adaptive && !c.ball_projection && growth == 0;
+}
+
 Learner new_learner(std::int64_t n_features, float bias, std::int32_t n_classes, double lam,
                     bool adaptive, bool ball_projection, bool average, double growth,
-                    double growth_decay, std::uint64_t seed) {
+                    double growth_decay, std::uint64_t seed, double sharing) {
   need(n_features >= 0 && n_classes >= 0 && lam > 0, "learner: sizes and lam must be positive");
   need(n_features <= Tile::kMostFeatures, "more than 2^40 features do not fit into any memory");
-  LearnerConfig config{lam, adaptive, ball_projection, average, growth_decay, seed};
+  LearnerConfig config{lam, adaptive, ball_projection, average, growth_decay, seed, sharing};
+  need(sharing == 0 || (sharing > 0 && may_share(config, growth)), kNoSharing);
   Learner learner(n_features, bias, n_classes, config);
   learner.growth_ = growth;
   return learner;
@@ -310,8 +316,11 @@ nb::dict state_py(const Learner& learner) {
   s["average"] = c.average;
   s["growth_decay"] = c.growth_decay;
   s["seed"] = c.seed;
+  s["sharing"] = c.sharing;
+  s["rate"] = c.rate;
   s["growth"] = learner.growth_;
   s["t"] = learner.t_;
+  s["t0"] = learner.t0_;
   s["scale"] = learner.scale_;
   s["squared_norm"] = learner.squared_norm_;
   s["average_unit"] = learner.average_unit_;
@@ -339,7 +348,7 @@ Learner learner_from_state(const nb::dict& s) {
       get<std::int64_t>(s, "n_features"), bias, get<std::int32_t>(s, "n_classes"),
       get<double>(s, "lam"), get<bool>(s, "adaptive"), get<bool>(s, "ball_projection"),
       get<bool>(s, "average"), get<double>(s, "growth"), get<double>(s, "growth_decay"),
-      get<std::uint64_t>(s, "seed"));
+      get<std::uint64_t>(s, "seed"), get<double>(s, "sharing"));
   const auto n_classes = static_cast<std::int32_t>(learner.n_of_class_.size());
   Hyperplanes u = from_lanes(get<In<float, 2>>(s, "U"), owner, bias);
   need(u.n_features() == learner.u_.n_features(), "learner state: U has the wrong width");
@@ -359,6 +368,8 @@ Learner learner_from_state(const nb::dict& s) {
     ++learner.n_of_class_[static_cast<std::size_t>(owner(i))];
   }
   learner.t_ = get<std::int64_t>(s, "t");
+  learner.t0_ = get<std::int64_t>(s, "t0");
+  learner.config_.rate = get<double>(s, "rate");
   learner.scale_ = get<double>(s, "scale");
   learner.squared_norm_ = get<double>(s, "squared_norm");
   learner.average_unit_ = get<double>(s, "average_unit");
@@ -817,7 +828,7 @@ NB_MODULE(_native, m) {
   nb::class_<Learner>(m, "Learner")
       .def(nb::new_(&new_learner), nb::kw_only(), "n_features"_a, "bias"_a, "n_classes"_a, "lam"_a,
            "adaptive"_a, "ball_projection"_a, "average"_a, "growth"_a, "growth_decay"_a,
-           "seed"_a)
+           "seed"_a, "sharing"_a = 0.0)
       .def("learn", &learn_py, "X"_a, "y"_a.noconvert(), nb::kw_only(),
            "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
            "z"_a.noconvert() = nb::none(), "obey"_a = false, "check"_a = false)
@@ -829,6 +840,25 @@ NB_MODULE(_native, m) {
              return l.reserved_id(y);
            },
            "y"_a)
+      .def("start",
+           [](Learner& l, const Hyperplanes& w, std::int64_t t0) {
+             const Locked locked(l);
+             need(w.n_features() == l.u_.n_features(), "hyperplanes have another width");
+             need(w.bias() == l.u_.bias(), "hyperplanes have another constant feature");
+             need(t0 >= 0, "t0 must not be negative");
+             for (int i = 0; i < w.size(); ++i) need_class(l, w.owner(i));
+             l.start(w, t0);
+           },
+           "hyperplanes"_a, "t0"_a)
+      .def("keep",
+           [](Learner& l, const std::vector<int>& lanes) {
+             const Locked locked(l);
+             for (std::size_t i = 0; i < lanes.size(); ++i)
+               need(lanes[i] >= 0 && lanes[i] < l.u_.size() && (i == 0 || lanes[i - 1] < lanes[i]),
+                    "lanes must ascend within the hyperplanes there are");
+             l.keep(lanes);
+           },
+           "lanes"_a)
       .def("prune",
            [](Learner& l, double c) {
              const Locked locked(l);
@@ -862,11 +892,23 @@ NB_MODULE(_native, m) {
              return l.snapshot();
            })
       .def_prop_ro("version", read([](const Learner& l) { return l.version_; }))
-      .def_prop_ro("t", read([](const Learner& l) { return l.t_; }))
+      .def_prop_ro("t", read([](const Learner& l) { return l.t_ - l.t0_; }))
       .def_prop_ro("lam", read([](const Learner& l) { return l.config_.lam; }))
       .def_prop_ro("bias", read([](const Learner& l) { return l.u_.bias(); }))
       .def_prop_ro("average", read([](const Learner& l) { return l.config_.average; }))
       .def_prop_ro("growth", read([](const Learner& l) { return l.growth_; }))
+      .def_prop_rw("sharing", read([](const Learner& l) { return l.config_.sharing; }),
+                   [](Learner& l, double sharing) {
+                     const Locked locked(l);
+                     need(sharing == 0 || (sharing > 0 && may_share(l.config_, l.growth_)), kNoSharing);
+                     l.config_.sharing = sharing;
+                   })
+      .def_prop_rw("rate", read([](const Learner& l) { return l.config_.rate; }),
+                   [](Learner& l, double rate) {
+                     const Locked locked(l);
+                     need(rate > 0 && rate <= 1, "rate must be above 0 and at most 1");
+                     l.config_.rate = rate;
+                   })
       .def("__len__", read([](const Learner& l) { return l.u_.size(); }))
       .def_prop_ro("class_counts", read([](const Learner& l) {
                      return copied<std::int32_t>(l.n_of_class_, l.n_of_class_.size());

@@ -124,7 +124,8 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   const bool grows = right_lane >= 0 && growth_ > 0 && uniform(config_.seed, t_) < growth_;
   // From here on nothing can fail: what memory two new hyperplanes take is there.
   if (right_lane < 0 || grows || born_rival >= 0) prepare();
-  if (right_lane < 0) {
+  const bool born_right = right_lane < 0;
+  if (born_right) {
     right_lane = add_lane(y, given ? *z : reserve_id());
     ++counts.created;
     if (assignment == Assignment::record) *z = id_of_lane_[static_cast<std::size_t>(right_lane)];
@@ -141,11 +142,20 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
     rival_lane = add_lane(born_rival, reserve_id());
     ++counts.created;
   }
-  add_row(right_lane, x, weight);
-  add_row(rival_lane, x, -static_cast<double>(weight));
+  // A class's first hyperplane has no score yet, and nobody to share with.
+  const bool shared = config_.sharing > 0 && margin > 0 && !given;
+  const double size = config_.rate * static_cast<double>(weight);
+  if (shared && !born_right)
+    add_to_near(x, scores, y, true, right, size);
+  else
+    add_row(right_lane, x, size);
+  if (shared)
+    add_to_near(x, scores, y, false, rival, -size);
+  else
+    add_row(rival_lane, x, -size);
   if (config_.ball_projection) {
     const double x2 = squared_norm(x) + static_cast<double>(u_.bias()) * u_.bias();
-    project(squared_norm_ - 2.0 * weight * gap + 2.0 * weight * weight * x2);
+    project(squared_norm_ - 2.0 * size * gap + 2.0 * size * size * x2);
   }
   next_step();
   return true;
@@ -158,10 +168,27 @@ void Learner::add_row(int lane, const Row& x, double c) {
   if (v_) v_->add_row(lane, x, static_cast<float>(inner * average_sum_));
 }
 
+// c x for the hyperplanes of class y (or of the others) together: the best one's share is 1, that of
+// one which stands `sharing` margins below it 0, in between along a line; then all are divided by
+// their sum.
+void Learner::add_to_near(const Row& x, const float* scores, std::int32_t y, bool right, float best,
+                          double c) {
+  const double width = config_.sharing * config_.lam * static_cast<double>(t_ - 1) / scale_;
+  const auto share = [&](int lane) {
+    if ((u_.owner(lane) == y) != right) return 0.0;
+    const double below = static_cast<double>(best) - static_cast<double>(scores[lane]);
+    return std::max(0.0, 1 - below / width);
+  };
+  double sum = 0;
+  for (int lane = 0; lane < u_.size(); ++lane) sum += share(lane);
+  for (int lane = 0; lane < u_.size(); ++lane)
+    if (const double part = share(lane); part > 0) add_row(lane, x, c * part / sum);
+}
+
 void Learner::next_step() {
   if (v_) {
-    const double t = static_cast<double>(t_);
-    const double weight = average_unit_ * t * t * t;
+    const double t = static_cast<double>(t_), age = static_cast<double>(t_ - t0_);
+    const double weight = average_unit_ * age * age * age;
     average_sum_ += weight * scale_;
     average_weight_ += weight * config_.lam * t;
     if (average_sum_ > 1e4) rescale_average();
@@ -255,12 +282,13 @@ int Learner::prune(double c) {
   std::stable_sort(lanes.begin(), lanes.end(), [&](int a, int b) {
     return squared[static_cast<std::size_t>(a)] < squared[static_cast<std::size_t>(b)];
   });
+  std::vector<int> n_left = n_of_class_;
   double removed = 0;
   bool full = false;
   std::vector<int> kept;
   kept.reserve(lanes.size());
   for (int lane : lanes) {
-    int& left = n_of_class_[static_cast<std::size_t>(u_.owner(lane))];
+    int& left = n_left[static_cast<std::size_t>(u_.owner(lane))];
     const double next = removed + squared[static_cast<std::size_t>(lane)];
     full = full || next > c * c;
     // Without a reserve a class must not lose its last hyperplane: it could no longer compete.
@@ -270,21 +298,45 @@ int Learner::prune(double c) {
     }
     removed = next;
     --left;
-    lane_of_id_[static_cast<std::size_t>(id_of_lane_[static_cast<std::size_t>(lane)])] = -1;
   }
   if (kept.size() == lanes.size()) return 0;
-  ++version_;
   std::sort(kept.begin(), kept.end());
-  for (std::size_t to = 0; to < kept.size(); ++to) {
-    const std::int32_t id = id_of_lane_[static_cast<std::size_t>(kept[to])];
-    id_of_lane_[to] = id;
-    lane_of_id_[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(to);
-  }
-  id_of_lane_.resize(kept.size());
-  u_.keep(kept);
-  if (v_) v_->keep(kept);
+  keep(kept);
   squared_norm_ -= removed;
   return n - static_cast<int>(kept.size());
+}
+
+void Learner::keep(const std::vector<int>& lanes) {
+  ++version_;
+  for (std::int32_t id : id_of_lane_) lane_of_id_[static_cast<std::size_t>(id)] = -1;
+  std::fill(n_of_class_.begin(), n_of_class_.end(), 0);
+  for (std::size_t to = 0; to < lanes.size(); ++to) {
+    const std::int32_t id = id_of_lane_[static_cast<std::size_t>(lanes[to])];
+    id_of_lane_[to] = id;
+    lane_of_id_[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(to);
+    ++n_of_class_[static_cast<std::size_t>(u_.owner(lanes[to]))];
+  }
+  id_of_lane_.resize(lanes.size());
+  u_.keep(lanes);
+  if (v_) v_->keep(lanes);
+}
+
+void Learner::start(const Hyperplanes& w, std::int64_t t0) {
+  Learner fresh(u_.n_features(), u_.bias(), static_cast<std::int32_t>(n_of_class_.size()), config_);
+  const double unit = config_.lam * static_cast<double>(t0);
+  for (int i = 0; i < w.size(); ++i) {
+    float* to = fresh.u_.lane(fresh.add_hyperplane(w.owner(i)));
+    const float* from = w.lane(i);
+    for (std::int64_t f = 0; f <= w.n_features() * kTile; f += kTile)
+      to[f] = static_cast<float>(unit * from[f]);
+    fresh.squared_norm_ += fresh.u_.squared_norm(i);
+  }
+  fresh.t_ = t0 + 1;
+  fresh.t0_ = t0;
+  fresh.growth_ = growth_;
+  fresh.version_ = version_ + 1;
+  fresh.mutex_ = std::move(mutex_);
+  *this = std::move(fresh);
 }
 
 void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes) {
@@ -311,6 +363,7 @@ void Learner::restart() {
   u_ = std::move(u);
   ++version_;
   t_ = 1;
+  t0_ = 0;
   scale_ = average_unit_ = 1;
   squared_norm_ = average_sum_ = average_weight_ = 0;
 }

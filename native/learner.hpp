@@ -5,15 +5,18 @@
 //
 // With steps 1/(lam t) and U = lam (t-1) W a step is U[right] += x, U[rival] -= x, and nothing else:
 // no shrinking, no per-weight scale. The margin 1 becomes lam (t-1). One learner serves Pegasos
-// (one hyperplane a class), MM (a fixed number), AMM (born as needed) and GAMM (duplicated too).
+// (one hyperplane a class), MM (a fixed number), AMM (born as needed) and GAMM (duplicated too). It
+// can also start from given hyperplanes, as if t0 steps had been made, and share a step among all
+// hyperplanes of a side that come near the winner: then none is left behind for good.
 //
 // The result is that of one-row-at-a-time descent, bit for bit: rows are scored in blocks on the
 // guess that none of them changes the model, and after a change scoring starts anew behind it.
 // So neither the block size, nor the cut of a stream into calls, nor sparse or dense storage can
 // be seen in the model.
 //
-// The average gives U^(t) the weight t^3 (W^(t) then has t^4): the last half of the steps has 94 % of
-// the weight, so the wild first steps are forgotten without anyone knowing how long the stream is.
+// The average gives U^(t) the weight (t - t0)^3 (without a start W^(t) then has t^4): the last half of
+// the steps has 94 % of the weight, so the wild first steps are forgotten without anyone knowing how
+// long the stream is.
 // With C the weights given so far and V += C x whenever U += x, the average is (C U - V) / sum.
 #pragma once
 
@@ -34,6 +37,8 @@ struct LearnerConfig {
   bool average = true;           // the model is a weighted average of the U^(t)
   double growth_decay = 0.99;    // beta
   std::uint64_t seed = 0;        // of the duplications
+  double sharing = 0;            // in margins: who comes that near to the winner has a share
+  double rate = 1;               // of all steps: what they are multiplied by
 };
 
 struct LearnerCounts {
@@ -52,6 +57,7 @@ class Learner {
   }
 
   Learner(Learner&&) = default;
+  Learner& operator=(Learner&&) = default;
 
   // Rows order[0..n), or 0..n where order is null; y, weight and z are indexed by row number.
   // z holds ids of hyperplanes: written (record), obeyed (given) or ignored (online).
@@ -61,6 +67,10 @@ class Learner {
                       const std::int32_t* y, const float* weight, std::int32_t* z,
                       Assignment assignment, float largest = 0);
 
+  // From now on these hyperplanes W, as if t0 steps had been made. Ids are 0 ... size-1.
+  void start(const Hyperplanes& w, std::int64_t t0);
+  // Removes all hyperplanes but these lanes (ascending).
+  void keep(const std::vector<int>& lanes);
   // Removes the smallest hyperplanes while the norm of all that is removed stays within c.
   int prune(double c);
 
@@ -85,7 +95,7 @@ class Learner {
   std::vector<std::int32_t> id_of_lane_, lane_of_id_;
   std::vector<int> n_of_class_;
   std::vector<std::int32_t> reserved_;  // by class, -1 or missing: none yet
-  std::int64_t t_ = 1;
+  std::int64_t t_ = 1, t0_ = 0;
   double growth_ = 0;        // p
   double scale_ = 1;         // U = scale * u_
   double squared_norm_ = 0;  // |U|^2, kept for the ball projection
@@ -102,6 +112,8 @@ class Learner {
   void prepare();
   int add_lane(std::int32_t owner, std::int32_t id);
   void add_row(int lane, const Row& x, double c);
+  void add_to_near(const Row& x, const float* scores, std::int32_t y, bool right, float best,
+                   double c);
   void project(double squared_norm);
   void fold_scale();
   void next_step();

@@ -196,6 +196,76 @@ def test_ball_projection(average, lam):
     np.testing.assert_allclose(learner.snapshot().weights, W, rtol=0, atol=1e-5 * np.abs(W).max())
 
 
+@pytest.mark.parametrize("sharing", [0.0, 0.7, 3.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_start_and_sharing(simd, sharing, kind):
+    X, y = integers(300, 6, 4, seed=3, zeros=0.3)
+    learner, twin = pair(6, 4, per_class=1, average=True, sharing=sharing)
+    W = np.random.RandomState(1).randint(-3, 4, (7, 7)).astype(np.float32)
+    owner = np.array([0, 0, 1, 2, 2, 2, 1], dtype=np.int32)  # the last class has none yet
+    learner.start(_native.Hyperplanes(W, owner, 1.0), 400)
+    twin.start(W.astype(float), owner, 400)
+    assert learner.t == 1
+    for rows in (slice(0, 120), slice(120, 300)):
+        learner.learn(native_rows(X[rows], kind), y[rows])
+        twin.learn(X[rows], y[rows])
+        learner.rate = twin.rate = 0.5
+    state = learner.__getstate__()
+    assert (state["t"], state["t0"], learner.t) == (twin.t, 400, 301)
+    assert 3 in twin.owner
+    np.testing.assert_array_equal(state["owner"], twin.owner)
+    # Shares are fractions of scores in float32, whose rounding comes back in the next scores.
+    np.testing.assert_allclose(state["U"], twin.U, rtol=1e-3, atol=2e-2)
+    np.testing.assert_allclose(learner.snapshot().weights, twin.W(), rtol=1e-3, atol=5e-3)
+
+    learner.keep([0, 2, 3, 7])
+    twin.keep([0, 2, 3, 7])
+    state = learner.__getstate__()
+    np.testing.assert_array_equal(state["ids"], twin.ids)
+    np.testing.assert_array_equal(learner.class_counts, np.bincount(twin.owner, minlength=4))
+    again = _native.Learner.__new__(_native.Learner)
+    again.__setstate__(state)
+    np.testing.assert_array_equal(again.snapshot().weights, learner.snapshot().weights)
+    np.testing.assert_allclose(learner.snapshot().weights, twin.W(), rtol=1e-3, atol=5e-3)
+
+
+def test_sharing_without_a_margin_is_the_winners_alone():
+    """At the first step the margin is zero in scaled space."""
+    X, y = integers(1, 5, 3, seed=2)
+    learner, twin = pair(5, 3, per_class=2, sharing=2.0)
+    learn_both(learner, twin, X, y)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"adaptive": True}, {"ball_projection": True}, {"growth": 0.1}, {"sharing": -1.0}]
+)
+def test_sharing_is_for_a_fixed_number_of_hyperplanes(wrong):
+    with pytest.raises(ValueError, match="share"):
+        pair(5, 3, per_class=1, **{"sharing": 1.0, **wrong})
+    learner, _ = pair(5, 3, per_class=1)
+    with pytest.raises(ValueError, match="share"):
+        learner.sharing = -1.0
+
+
+@pytest.mark.parametrize("lanes", [[1, 0], [0, 0], [-1], [6]])
+def test_keep_refuses_what_is_not_there(lanes):
+    learner, _ = pair(5, 3, per_class=2)
+    with pytest.raises(ValueError, match="lanes"):
+        learner.keep(lanes)
+
+
+def test_start_refuses_other_shapes():
+    learner, _ = pair(5, 3, per_class=1)
+    owner = np.zeros(2, np.int32)
+    for planes, classes, t0, words in [
+        (np.zeros((2, 5), np.float32), owner, 1, "width"),
+        (np.zeros((2, 6), np.float32), owner + 3, 1, "class"),
+        (np.zeros((2, 6), np.float32), owner, -1, "t0"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            learner.start(_native.Hyperplanes(planes, classes, 1.0), t0)
+
+
 def test_restart_begins_anew():
     X, y = integers(60, 5, 3, seed=4)
     learner, twin = pair(5, 3, per_class=2, average=True)

@@ -18,9 +18,10 @@ def uniform(seed, t):
 
 
 class Twin:
-    def __init__(self, *, n_features, growth, **config):
+    def __init__(self, *, n_features, growth, sharing=0.0, **config):
         self.__dict__.update(config)  # bias, n_classes, lam, adaptive, ball_projection, ...
-        self.growth, self.t, self.n_ids = growth, 1, 0
+        self.growth, self.sharing, self.t, self.t0, self.n_ids = growth, sharing, 1, 0, 0
+        self.rate = 1.0
         self.owner, self.ids, self.reserved = [], [], {}
         self.U = np.zeros((0, n_features + 1))  # the last column belongs to the constant `bias`
         self.A = np.zeros((0, n_features + 1))  # Σ t³ U⁽ᵗ⁺¹⁾, for the average
@@ -35,6 +36,12 @@ class Twin:
         self.owner.append(owner)
         self.ids.append(self.reserve_id() if id_ is None else id_)
         return len(self.owner) - 1
+
+    def start(self, W, owner, t0):
+        """These hyperplanes, as if t0 steps had been made."""
+        self.U, self.A = self.lam * t0 * W, np.zeros(W.shape)
+        self.owner, self.ids, self.n_ids = list(owner), list(range(len(W))), len(W)
+        self.t, self.t0, self.A_weight = t0 + 1, t0, 0.0
 
     def reserve_id(self):
         self.n_ids += 1
@@ -86,14 +93,28 @@ class Twin:
             if newborn is not None:
                 rival = self.add(newborn)
                 self.created += 1
-            self.U[right] += w * x
-            self.U[rival] -= w * x
+            w = w * self.rate
+            born = len(self.owner) > len(scores)  # such a class has nobody to share with
+            for sign, lane, side in ((w, right, [] if born else mine), (-w, rival, others)):
+                self.U += sign * np.outer(self.shares(scores, lane, side), x)
             if self.ball_projection:  # ‖W⁽ᵗ⁺¹⁾‖ ≤ 1/√λ
                 self.U *= min(1.0, np.sqrt(self.lam) * self.t / np.linalg.norm(self.U))
-        self.A += float(self.t) ** 3 * self.U
-        self.A_weight += self.lam * float(self.t) ** 4
+        self.A += float(self.t - self.t0) ** 3 * self.U
+        self.A_weight += self.lam * float(self.t - self.t0) ** 3 * self.t
         self.t += 1
         return right
+
+    def shares(self, scores, lane, side):
+        """How a step is divided: 1 for the winner, less for who is near it on the same side."""
+        shares, width = np.zeros(len(self.owner)), self.sharing * self.lam * (self.t - 1)
+        shares[lane] = 1.0
+        if width > 0 and len(side):
+            shares[side] = np.maximum(0.0, 1 - (scores[lane] - scores[side]) / width)
+        return shares / shares.sum()
+
+    def keep(self, lanes):
+        self.U, self.A = self.U[lanes], self.A[lanes]
+        self.owner, self.ids = [self.owner[k] for k in lanes], [self.ids[k] for k in lanes]
 
     def prune(self, c):
         """Remove the smallest while the norm of all that is removed is at most c; without a
@@ -107,9 +128,7 @@ class Twin:
                 gone.append(lane)
             else:
                 removed -= squares[lane]
-        kept = self.but(gone)
-        self.U, self.A = self.U[kept], self.A[kept]
-        self.owner, self.ids = [self.owner[k] for k in kept], [self.ids[k] for k in kept]
+        self.keep(self.but(gone))
         return len(gone)
 
     def but(self, gone):

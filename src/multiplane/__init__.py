@@ -22,6 +22,7 @@ if _TYPE_CHECKING:
         GeneralizedLeastSquaresClassifier,
         StagewiseLeastSquaresClassifier,
     )
+    from multiplane.estimators._multiplane import MultiplaneClassifier
 
 try:
     __version__ = _version("multiplane")
@@ -35,6 +36,7 @@ __all__ = [
     "GAMMClassifier",
     "GeneralizedLeastSquaresClassifier",
     "MMClassifier",
+    "MultiplaneClassifier",
     "PegasosClassifier",
     "ProjectronClassifier",
     "StagewiseLeastSquaresClassifier",
@@ -62,6 +64,7 @@ _HOMES = {
         "GeneralizedLeastSquaresClassifier",
         "StagewiseLeastSquaresClassifier",
     ],
+    "estimators._multiplane": ["MultiplaneClassifier"],
 }
 _MODULES = ("datasets", "features", "links", "theory")
 

@@ -65,8 +65,13 @@ class Learner:
         growth: float,
         growth_decay: float,
         seed: int,
+        sharing: float = 0.0,
     ) -> None: ...
     def __len__(self) -> int: ...
+    sharing: float
+    rate: float
+    def start(self, hyperplanes: Hyperplanes, t0: int) -> None: ...
+    def keep(self, lanes: list[int]) -> None: ...
     def learn(
         self,
         X: Rows,

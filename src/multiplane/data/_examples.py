@@ -34,6 +34,7 @@ class Matrix:
 
     def __init__(self, X: Any, check_later: bool = False) -> None:
         self.shape: tuple[int, int] = X.shape
+        self.source = X  # as it came
         self._whole: _native.Rows | None = None
         self._dense: NDArray[Any] | None = None
         if sp.issparse(X):

@@ -31,7 +31,7 @@ from multiplane.estimators._callbacks import CallbackSupportMixin, with_callback
 from multiplane.estimators._checks import class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
 from multiplane.estimators._monitor import Monitor, Recorder
-from multiplane.estimators._training import Model, Training, Validation
+from multiplane.estimators._training import Maker, Training, Validation
 from multiplane.progress import Event
 from multiplane.solvers._sgd import Assignment, Online, Result, Settings, fit, one_pass
 from multiplane.solvers._tally import Learner, Tally
@@ -98,7 +98,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    _model_type: ClassVar[type[Model]]
+    _model_type: ClassVar[Maker]
     # Whether `_start` looks at the values of all rows, which must then have been checked.
     _looks_at_values: ClassVar[bool] = False
 
@@ -187,14 +187,15 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self.classes_ = classes
                 self.history_ = []
                 self._start(examples, len(classes), new_seed(random))
-            training = self._training
+            training, settings = self._training, self._settings()
+            given, examples = examples, self._as_learnt(examples)
             assignment = self._assignment(training.learner, examples, random)
             monitor = Monitor(
                 self,
                 X,
                 y,
                 task="pass",
-                n_tasks=int(self.max_iter),
+                n_tasks=settings.max_iter,
                 score=None if validation is None else partial(self._accuracy, *validation),
                 attributes=self._attributes_then,
                 tol=self.tol or 0.0,
@@ -204,11 +205,12 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 training.learner,
                 examples,
                 assignment,
-                self._settings(),
+                settings,
                 random,
                 monitor,
                 training.tally,
             )
+            self._tidy_up(given)
             monitor.finish()
         self._finish(result)
         return self
@@ -295,7 +297,8 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._start(stretch.examples, len(self.classes_), seed)
         training = self._training
         before = training.tally.copy()
-        order, codes = stretch.examples.rows(), stretch.examples.y
+        examples = self._as_learnt(stretch.examples)
+        order, codes = examples.rows(), examples.y
         for rows, classes_then in stretch.parts:
             # The learner knows a label from its first row on, however the stream is cut.
             self._extend_classes(classes_then)
@@ -303,7 +306,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             first_row, last_row = np.searchsorted(order, rows.indices(len(codes))[:2])
             one_pass(
                 training.learner,
-                stretch.examples,
+                examples,
                 order[first_row:last_row],
                 Online(),
                 self._settings(),
@@ -380,6 +383,13 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _go_on(self, examples: Examples) -> None:
         """Called before a `fit` with a warm start."""
+
+    def _as_learnt(self, examples: Examples) -> Examples:
+        """For algorithms that learn from something made of the rows."""
+        return examples
+
+    def _tidy_up(self, examples: Examples) -> None:
+        """Called after the last pass of `fit`."""
 
     def _classes_changed(self, learner: Any) -> None:
         """For algorithms whose classes must own something from the start."""

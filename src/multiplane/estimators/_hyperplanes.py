@@ -39,7 +39,7 @@ _PRUNING = """
         c in the papers: the smallest hyperplanes are removed while the norm of what is removed
         stays within c / (λ t). Raise it for fewer hyperplanes; ``None`` switches pruning off."""
 
-_ATTRIBUTES = """
+ATTRIBUTES = """
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ def _document(cls: type) -> type:
         values["prune"] = _PRUNING.format(c=cls._c)  # type: ignore[attr-defined]
     doc = (cls.__doc__ or "").replace("{pruned}", "").rstrip()
     cls.__doc__ = doc.replace("    {shared}", _SHARED.format(**values).strip("\n")).replace(
-        "\n    {attributes}", _ATTRIBUTES.rstrip("\n")
+        "\n    {attributes}", ATTRIBUTES.rstrip("\n")
     )
     return cls
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,14 @@ Validation = tuple[Matrix, NDArray[np.int32]]
 class Model(Protocol):
     """What a learner stands for at a given moment."""
 
-    @classmethod
-    def of(cls, learner: Any) -> Self: ...
     def predict(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]: ...
     def decision(self, X: Matrix, n_threads: int = 1) -> NDArray[np.float32]: ...
+
+
+class Maker(Protocol):
+    """Makes models of learners: a class of models, or something that knows more."""
+
+    def of(self, learner: Any) -> Model: ...
 
 
 class Training:
@@ -30,11 +34,9 @@ class Training:
     that of now, also when another thread asks while the learner works.
     """
 
-    def __init__(
-        self, learner: Learner, model_type: type[Model], parameters: dict[str, Any]
-    ) -> None:
+    def __init__(self, learner: Learner, models: Maker, parameters: dict[str, Any]) -> None:
         self.learner = learner
-        self.model_type = model_type
+        self.models = models
         self.parameters = parameters  # those that must not change while the training goes on
         self.tally = Tally()
         self._model: tuple[int, Model] | None = None
@@ -42,7 +44,7 @@ class Training:
     def model(self) -> Model:
         version = self.learner.version
         if self._model is None or self._model[0] != version:
-            self._model = version, self.model_type.of(self.learner)
+            self._model = version, self.models.of(self.learner)
         return self._model[1]
 
     def __getstate__(self) -> dict[str, Any]:

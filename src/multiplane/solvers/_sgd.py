@@ -66,6 +66,22 @@ class Online:
         return None
 
 
+class Annealed(Online):
+    """As Online. In the first half of the passes a step is shared by fewer and fewer hyperplanes, in
+    the second half, when it is the winners' alone, it gets smaller and smaller."""
+
+    def __init__(self, sharing: float, n_passes: int) -> None:
+        self.sharing, self.n_passes = sharing, n_passes
+        self._n_begun = 0
+
+    def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
+        done = self._n_begun / self.n_passes
+        learner.sharing = self.sharing * max(0.0, 1 - 2 * done)
+        learner.rate = min(1.0, 2 * (1 - done))
+        self._n_begun += 1
+        return None
+
+
 class Alternating:
     """Assignments are fixed during a pass (a convex sub-problem), then chosen anew.
 

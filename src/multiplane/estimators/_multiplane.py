@@ -1,0 +1,417 @@
+"""The flagship: hyperplanes that start where the data is, with nothing to tune."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from multiplane import _native
+from multiplane.data import Examples, Matrix
+from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
+from multiplane.estimators._docs import COMMON, fill
+from multiplane.estimators._hyperplanes import ATTRIBUTES, HyperplaneClassifier
+from multiplane.estimators._labels import find
+from multiplane.estimators._monitor import Recorder
+from multiplane.estimators._training import Training
+from multiplane.models._hyperplanes import HyperplaneModel
+from multiplane.models._scaling import Scaling
+from multiplane.solvers._selection import Fold, Search, Trial, folds
+from multiplane.solvers._sgd import Annealed, Assignment, Settings
+from multiplane.solvers._tally import Tally
+from multiplane.solvers._tangents import Start, tangents
+
+_SAMPLE = 10_000, 40_000  # rows to choose settings and to place centres with: a fifth, in between
+_FEW = 50  # rows of a class that a sample has, if there are so many
+_ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
+_OPENING = 2_048  # rows of a stream, before its centres are placed
+_WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
+_TRIAL_WORK = 2e9
+_MOST_NUMBERS = 1 << 26  # in a start: 256 MB
+
+# What "auto" tries, and where it begins.
+_WAYS: dict[str, tuple[Any, ...]] = {
+    "scale": ("standard", "uniform"),
+    "alpha": (1e-6, 1e-4, 1e-3),
+    "n_hyperplanes": (1, 2, 8, 30, 90, 270),
+}
+_BEGIN = {"scale": "standard", "alpha": 1e-6, "n_hyperplanes": 30}
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The first rows of a stream, in which the centres are placed.
+
+    Before so many rows have come, the model is that of the first 1, 2, 4, 8, … of them: it does
+    not depend on how the stream is cut into calls.
+    """
+
+    seed: int
+    rows: tuple[Stretch, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(part.examples.rows()) for part in self.rows)
+
+    @property
+    def n_learnt(self) -> int:
+        return 1 << (len(self).bit_length() - 1)
+
+    def first(self, n: int, classes: NDArray[Any]) -> Examples:
+        """The first n rows that take part."""
+        parts, weights, labels = [], [], []
+        for part in self.rows:
+            rows = part.examples.rows()[:n]
+            n -= len(rows)
+            parts.append(part.X[rows])
+            labels.append(part.y[rows])
+            weight = part.examples.weight
+            weights.append(np.ones(len(rows), np.float32) if weight is None else weight[rows])
+        X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        return Examples(Matrix(X), find(np.concatenate(labels), classes), np.concatenate(weights))
+
+
+@fill(common=COMMON, attributes=ATTRIBUTES)
+class MultiplaneClassifier(HyperplaneClassifier):
+    """Hyperplanes with the accuracy of kernel machines: choose this one first.
+
+    A multi-hyperplane machine, as `AMMClassifier`, trained differently: it starts from the tangent
+    planes to ½‖x‖² at centres of each class (k-means on a sample), so that the nearest centre
+    decides; goes on by stochastic gradient descent in steps that begin small, each shared by all
+    hyperplanes that come near the winner; averages; and drops what never wins. Features are scaled
+    inside. How many centres, how to scale and how much to regularise is found by trial on a sample
+    of the training data.
+
+    Parameters
+    ----------
+    n_hyperplanes : int or "auto", default="auto"
+        Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270.
+    alpha : float or "auto", default="auto"
+        Regularisation, λ. "auto" tries 1e-6 to 1e-3.
+    scale : {"auto", "standard", "uniform"} or None, default="auto"
+        How features are brought to a common scale, inside: "standard" gives all of them the same
+        variance, "uniform" multiplies all by one factor, for images and other features in one
+        unit; "auto" tries both; ``None``: not at all. Sparse data is not centred.
+    step : float, default=3.0
+        How far a step moves a row's scores at first, in margins.
+    sharing : float, default=2.0
+        In margins: hyperplanes this near to the winner get a share of its step. In `fit` it shrinks
+        to nothing during the first half of the passes. 0: steps are the winner's alone.
+    max_iter : int or "auto", default="auto"
+        Passes over the data. "auto": 20 to 100, the more the smaller data and model are.
+    {common}
+
+    {attributes}
+    settings_ : dict of what was chosen for ``n_hyperplanes``, ``alpha`` and ``scale``
+    trials_ : list of dictionaries: settings tried, and their ``error`` on held-out rows of the
+        sample
+
+    Notes
+    -----
+    `partial_fit` keeps the first 2,048 rows of a stream, places its centres by them, learns them,
+    and from then on each row as it comes; before, it predicts by the first 1, 2, 4, 8, … rows.
+    `fit` holds a scaled copy of dense data while it works.
+
+    References
+    ----------
+    Djuric, Wang and Vucetic, "Growing Adaptive Multi-Hyperplane Machines", ICML 2020: the tangent
+    planes are those of the proof of Theorem 1.
+
+    Examples
+    --------
+    >>> from multiplane import MultiplaneClassifier
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(4, 4, n=8000, random_state=0)
+    >>> clf = MultiplaneClassifier(random_state=0).fit(X, y)
+    >>> clf.n_hyperplanes_, bool(clf.score(X, y) > 0.98)
+    (16, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StreamClassifier._parameter_constraints,
+        "n_hyperplanes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "alpha": [Interval(Real, 1e-20, None, closed="left"), StrOptions({"auto"})],
+        "scale": [StrOptions({"auto", *_WAYS["scale"]}), None],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "sharing": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
+    _looks_at_values = True
+
+    # A model without an average or a constant feature is not offered.
+    average = True
+    fit_intercept = True
+    intercept_scaling = 1.0
+
+    settings_: dict[str, Any]
+    trials_: list[dict[str, Any]]
+    _scaling: Scaling
+    _n_passes: int
+    _opening: Opening | None
+
+    def __init__(
+        self,
+        n_hyperplanes: int | Literal["auto"] = "auto",
+        *,
+        alpha: float | Literal["auto"] = "auto",
+        scale: Literal["auto", "standard", "uniform"] | None = "auto",
+        step: float = 3.0,
+        sharing: float = 2.0,
+        max_iter: int | Literal["auto"] = "auto",
+        shuffle: bool = True,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float | None = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.alpha = alpha  # type: ignore[assignment]
+        self.scale = scale
+        self.step = step
+        self.sharing = sharing
+        self.max_iter = max_iter  # type: ignore[assignment]
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- starting --------------------------------------------------------------------------
+
+    def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
+        self._opening = None
+        self._begin(examples, n_classes, seed, try_settings=True)
+        self._go_on(examples)
+
+    def _go_on(self, examples: Examples) -> None:
+        self._opening = None
+        if isinstance(self.max_iter, str):
+            a_pass = len(examples.rows()) * _size(len(self._training.learner), examples.X)
+            self._n_passes = _passes(20, _WORK / a_pass, 100)
+        else:
+            self._n_passes = int(self.max_iter)
+
+    def _begin(self, examples: Examples, n_classes: int, seed: int, try_settings: bool) -> None:
+        """Choose settings, scale, and place the hyperplanes."""
+        random = np.random.RandomState(seed)
+        rows = examples.rows()
+        sample = _sample(examples.y, rows, random)
+        X, y = examples.X.source[sample], examples.y[sample]
+        self.trials_ = []
+        self.settings_ = self._choose(X, y, n_classes, len(rows), random, try_settings)
+        self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
+        start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
+        learner = self._learner(start, self.settings_["alpha"], n_classes)
+        self._training = Training(learner, self._scaling, self._fixed_parameters())
+
+    def _choose(
+        self,
+        X: Any,
+        y: NDArray[np.int32],
+        n_classes: int,
+        n_rows: int,
+        random: np.random.RandomState,
+        try_settings: bool,
+    ) -> dict[str, Any]:
+        largest = max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * n_classes))
+        ways = {name: [getattr(self, name)] for name in _WAYS}
+        for name, values in _WAYS.items():
+            if getattr(self, name) == "auto":
+                ways[name] = [v for v in values if name != "n_hyperplanes" or v <= largest]
+        start = {n: _BEGIN[n] if _BEGIN[n] in ways[n] else ways[n][-1] for n in ways}
+        open_questions = any(len(values) > 1 for values in ways.values())
+        parts = folds(y, random) if try_settings and open_questions else []
+        if not parts:
+            return start
+        trials = Trials(self, X, y, n_classes, parts, new_seed(random))
+        search = Search(ways, trials.wrong, self._tried)
+        found = [search.walk(start, ways)]
+        if self.n_hyperplanes == "auto":  # the linear model is worth a try of its own
+            found.append(search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha")))
+        chosen = dict(min(found, key=lambda trial: trial.error).settings)
+        if isinstance(self.alpha, str):  # λ times the number of rows is what a trial can tell
+            chosen["alpha"] *= len(parts[0][0]) / n_rows
+        return chosen
+
+    def _tried(self, trial: Trial) -> None:
+        self.trials_.append({**trial.settings, "error": trial.error})
+        if self.verbose:
+            words = ", ".join(f"{name}={value!r}" for name, value in trial.settings.items())
+            print(f"[{type(self).__name__}] trial {words}  error {trial.error:.4f}", flush=True)
+
+    def _learner(self, start: Start, alpha: float, n_classes: int) -> _native.Learner:
+        learner = _native.Learner(
+            n_features=start.hyperplanes.shape[1] - 1,
+            bias=1.0,
+            n_classes=n_classes,
+            lam=float(alpha),
+            adaptive=False,
+            ball_projection=False,
+            average=True,
+            growth=0.0,
+            growth_decay=1.0,
+            seed=0,
+            sharing=float(self.sharing),
+        )
+        start.begin(learner, float(self.step))
+        return learner
+
+    # --- inside ----------------------------------------------------------------------------
+
+    def _fixed_parameters(self) -> dict[str, Any]:
+        return {
+            "n_hyperplanes": self.n_hyperplanes,
+            "alpha": self.alpha,
+            "scale": self.scale,
+            "step": float(self.step),
+            "sharing": float(self.sharing),
+        }
+
+    def _settings(self) -> Settings:
+        # Online learning asks too, which makes no passes.
+        return Settings(max_iter=getattr(self, "_n_passes", 1), shuffle=bool(self.shuffle))
+
+    def _assignment(
+        self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
+    ) -> Assignment:
+        return Annealed(float(self.sharing), self._n_passes)
+
+    def _as_learnt(self, examples: Examples) -> Examples:
+        matrix = Matrix(self._scaling(examples.X.source))
+        return Examples(matrix, examples.y, examples.weight, examples.subset)
+
+    def _tidy_up(self, examples: Examples) -> None:
+        """Drop hyperplanes that win nowhere, but leave every class one."""
+        model = self._training.model()
+        assert isinstance(model, HyperplaneModel)
+        n_won = np.bincount(model.winners(examples.X, self._n_threads()), minlength=len(model))
+        kept = n_won > 0
+        for code in np.unique(model.owner):
+            own = np.flatnonzero(model.owner == code)
+            kept[own[0]] |= not kept[own].any()
+        learner = self._training.learner
+        assert isinstance(learner, _native.Learner)
+        learner.keep(np.flatnonzero(kept).tolist())
+
+    # --- streams ---------------------------------------------------------------------------
+
+    def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
+        begun = hasattr(self, "_training")
+        if begun and self._opening is None:
+            return super()._learn_stream(stretch, recorder)
+        opening = self._opening if begun else None
+        if opening is None:
+            opening = Opening(new_seed(check_random_state(self.random_state)))
+        before = self._training.tally.copy() if begun else Tally()
+        now, later = stretch.cut(_OPENING - len(opening))
+        n_learnt = opening.n_learnt if begun else 0
+        opening = replace(opening, rows=(*opening.rows, now))
+        # Learnt by a copy: neither Ctrl-C nor another thread finds a model of half of the rows.
+        anew = copy.copy(self)
+        anew.classes_ = now.parts[-1][1]
+        if opening.n_learnt > n_learnt:
+            examples = opening.first(opening.n_learnt, anew.classes_)
+            n_classes = len(anew.classes_)
+            anew._begin(examples, n_classes, opening.seed, opening.n_learnt == _OPENING)
+            learner = anew._training.learner
+            scaled = anew._as_learnt(examples)
+            anew._training.tally.add(scaled.learn(learner, scaled.rows()), 0.0)
+        elif len(anew.classes_) > len(self.classes_):
+            anew._training = copy.deepcopy(self._training)
+            code = np.searchsorted(anew.classes_, self.classes_).tolist()
+            anew._training.learner.relabel(code, len(anew.classes_))
+        anew._opening = opening if len(opening) < _OPENING else None
+        for name in ("classes_", "_training", "_scaling", "_opening", "settings_", "trials_"):
+            setattr(self, name, getattr(anew, name))
+        if later is not None:
+            super()._learn_stream(later, recorder)
+        return before if begun else Tally()
+
+
+class Trials:
+    """Short trainings with some settings, on the same parts of a sample each time."""
+
+    def __init__(
+        self,
+        classifier: MultiplaneClassifier,
+        X: Any,
+        y: NDArray[np.int32],
+        n_classes: int,
+        parts: list[Fold],
+        seed: int,
+    ) -> None:
+        self.classifier, self.X, self.y, self.n_classes = classifier, X, y, n_classes
+        self.parts, self.seed = parts, seed
+        self._rows: dict[Any, tuple[Any, Any]] = {}  # scaled, to train and to test
+        self._starts: dict[Any, Start] = {}
+
+    def wrong(self, settings: dict[str, Any]) -> tuple[int, int]:
+        n_wrong = n_tested = 0
+        for number, (train, test) in enumerate(self.parts):
+            y = self.y[train]
+            random = np.random.RandomState(self.seed)
+            key: tuple[Any, ...] = (number, settings["scale"])
+            if key not in self._rows:
+                scaling = Scaling.learnt(self.X, train, settings["scale"])
+                self._rows[key] = scaling(self.X[train]), scaling(self.X[test])
+            learnt, tested = self._rows[key]
+            key = (*key, settings["n_hyperplanes"])
+            if key not in self._starts:
+                self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
+            clf = self.classifier
+            learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
+            examples = Examples(Matrix(learnt), y)
+            n_passes = _passes(8, _TRIAL_WORK / (len(y) * _size(len(learner), examples.X)), 40)
+            annealed = Annealed(float(clf.sharing), n_passes)
+            for _ in range(n_passes):
+                annealed.prepare(learner, examples)
+                examples.learn(learner, random.permutation(len(y)))
+            codes = HyperplaneModel.of(learner).predict(Matrix(tested), clf._n_threads())
+            n_wrong += int(np.count_nonzero(codes != self.y[test]))
+            n_tested += len(test)
+        return n_wrong, n_tested
+
+
+def _start(
+    X: Any, y: NDArray[np.int32], n_classes: int, number: int, random: np.random.RandomState
+) -> Start:
+    numbers = np.minimum(number, np.bincount(y, minlength=n_classes) // _ROWS_A_HYPERPLANE)
+    return tangents(X, y, n_classes, np.maximum(numbers, 1), random)
+
+
+def _size(n_hyperplanes: int, X: Matrix) -> int:
+    """Numbers in a model."""
+    return max(1, n_hyperplanes) * (X.shape[1] + 1)
+
+
+def _passes(fewest: int, wanted: float, most: int) -> int:
+    return int(np.clip(wanted, fewest, most))
+
+
+def _sample(
+    y: NDArray[np.int32], rows: NDArray[np.int64], random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Numbers of at most so many rows, and of some of each class however rare."""
+    drawn = random.permutation(rows)
+    order = np.argsort(y[drawn], kind="stable")
+    codes = y[drawn][order]
+    rank = np.empty(len(drawn), dtype=np.int64)  # of a row in its class, as they were drawn
+    rank[order] = np.arange(len(drawn)) - np.searchsorted(codes, codes)
+    taken = (rank < _FEW) | (np.arange(len(drawn)) < np.clip(len(rows) // 5, *_SAMPLE))
+    return np.sort(drawn[taken])

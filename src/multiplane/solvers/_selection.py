@@ -1,0 +1,95 @@
+"""Settings found by trial, on training data alone.
+
+A trial trains with some settings on most of a sample and counts the errors on the rest of it. One
+setting after the other is varied while the others stay at their best; what is left for another
+value must be worse by more than chance would make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+_FOLDS = 4
+_ENOUGH = 1_000  # rows to test on
+# In standard errors. Trials are short and see few rows, for which a small model is good enough: it
+# must be clearly better.
+_CAUTION, _DOWNWARDS = 0.5, 1.5
+
+
+@dataclass(frozen=True)
+class Trial:
+    settings: dict[str, Any]
+    n_wrong: int
+    n_tested: int
+
+    @property
+    def error(self) -> float:
+        return self.n_wrong / self.n_tested
+
+    def beats(self, other: Trial, caution: float) -> bool:
+        """By more than so many standard errors."""
+        deviation = np.sqrt(other.error * (1 - other.error) / other.n_tested)
+        return bool(self.error < other.error - caution * deviation)
+
+
+def folds(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
+    """(train, test): a quarter of the rows is tested at a time, until enough have been."""
+    # Classes of a few rows cannot be in every part: they train.
+    rare = np.bincount(y)[y] < _FOLDS
+    rows, always = np.flatnonzero(~rare), np.flatnonzero(rare)
+    if len(np.unique(y[rows])) < 2:
+        return []
+    out: list[Fold] = []
+    split = StratifiedKFold(_FOLDS, shuffle=True, random_state=random)
+    for train, test in split.split(rows, y[rows]):
+        out.append((np.sort(np.concatenate([rows[train], always])), rows[test]))
+        if sum(len(tested) for _, tested in out) >= _ENOUGH:
+            break
+    return out
+
+
+class Search:
+    """A walk from setting to setting, as long as it leads to something better.
+
+    `ways` are the values of each setting in their natural order; `wrong` tells how many of how many
+    test rows some settings get wrong.
+    """
+
+    def __init__(
+        self,
+        ways: Mapping[str, Sequence[Any]],
+        wrong: Callable[[dict[str, Any]], tuple[int, int]],
+        listener: Callable[[Trial], None],
+    ) -> None:
+        self.ways, self.wrong, self.listener = ways, wrong, listener
+        self.trials: list[Trial] = []
+
+    def trial(self, settings: dict[str, Any]) -> Trial:
+        for known in self.trials:
+            if known.settings == settings:
+                return known
+        self.trials.append(Trial(settings, *self.wrong(settings)))
+        self.listener(self.trials[-1])
+        return self.trials[-1]
+
+    def walk(self, start: dict[str, Any], names: Iterable[str]) -> Trial:
+        """One of the named ways after the other, in both directions, twice."""
+        best = self.trial(start)
+        for name in [*names] * 2:
+            values = self.ways[name]
+            for direction in (-1, 1):
+                place = values.index(best.settings[name]) + direction
+                while 0 <= place < len(values):
+                    other = self.trial({**best.settings, name: values[place]})
+                    if not other.beats(best, _CAUTION if direction > 0 else _DOWNWARDS):
+                        break
+                    best, place = other, place + direction
+        return best
