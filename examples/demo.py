@@ -1,8 +1,7 @@
-"""Linear Pegasos, AMM, GAMM and a kernel machine of 100 vectors beside scikit-learn's LinearSVC and
-SVC: a table and a picture.
+"""MultiplaneClassifier and relatives beside scikit-learn's LinearSVC and SVC: tables, a picture.
 
-Run it with ``make demo``. The data is made here or ships with scikit-learn; λ is each class's
-default but for the checkerboard, where it is 1e-5.
+Run it with ``make demo``. The data is made here or ships with scikit-learn. MultiplaneClassifier is
+left to itself; of the others λ is the default but for the checkerboard, where it is 1e-5.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from multiplane import (
     AMMClassifier,
     BudgetedPegasosClassifier,
     GAMMClassifier,
+    MultiplaneClassifier,
     PegasosClassifier,
     show_config,
 )
@@ -30,10 +30,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 PICTURE = Path("out/demo.png")
+DRAWN = ("Multiplane", "scikit-learn SVC (RBF)", "GAMM", "AMM")
 
 
 def models(alpha: float, C: float, gamma: float) -> dict[str, Any]:
     return {
+        "Multiplane": MultiplaneClassifier(random_state=2),
         "Pegasos (linear)": PegasosClassifier(alpha=alpha, random_state=2),
         "AMM": AMMClassifier(alpha=alpha, random_state=2),
         "GAMM": GAMMClassifier(alpha=alpha, random_state=2),
@@ -72,12 +74,14 @@ def compare(title: str, data: tuple[Any, ...], contestants: dict[str, Any]) -> N
 
 
 def draw(contestants: dict[str, Any], X: Any, y: Any) -> None:
-    """Decision regions of the fitted models, with some of the data."""
+    """Decision regions with some of the data; where hyperplanes take over from one another, or the
+    support vectors."""
     side = np.linspace(-1, 1, 400, dtype=np.float32)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    shape = (4 * len(contestants), 4.6)
-    figure, axes = plt.subplots(1, len(contestants), figsize=shape, layout="constrained")
-    for axis, (name, model) in zip(axes, contestants.items(), strict=True):
+    shape = (4 * len(DRAWN), 4.5)
+    figure, axes = plt.subplots(1, len(DRAWN), figsize=shape, layout="constrained")
+    for axis, name in zip(axes, DRAWN, strict=True):
+        model = contestants[name]
         regions = model.predict(grid).reshape(len(side), len(side))
         axis.imshow(
             regions,
@@ -88,7 +92,13 @@ def draw(contestants: dict[str, Any], X: Any, y: Any) -> None:
             vmin=0,
             vmax=1,
         )
-        axis.scatter(*X[:600].T, c=y[:600], cmap="coolwarm", s=6, linewidths=0)
+        if hasattr(model, "apply"):
+            winner = model.apply(grid).reshape(len(side), len(side))
+            border = (winner[:-1, :-1] != winner[1:, :-1]) | (winner[:-1, :-1] != winner[:-1, 1:])
+            axis.contour(side[:-1], side[:-1], border, levels=[0.5], colors="black", linewidths=0.7)
+            axis.scatter(*X[:600].T, c=y[:600], cmap="coolwarm", s=6, linewidths=0)
+        else:
+            axis.scatter(*model.support_vectors_.T, c="black", s=8, linewidths=0)
         axis.set_title(f"{name}\n{size(model)}", fontsize=11)
         axis.set_xticks([])
         axis.set_yticks([])

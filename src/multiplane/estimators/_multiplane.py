@@ -34,7 +34,7 @@ _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _TRIAL_WORK = 2e9
-_MOST_NUMBERS = 1 << 26  # in a start: 256 MB
+_MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 
 # What "auto" tries, and where it begins.
 _WAYS: dict[str, tuple[Any, ...]] = {

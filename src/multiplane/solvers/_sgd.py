@@ -67,8 +67,8 @@ class Online:
 
 
 class Annealed(Online):
-    """As Online. In the first half of the passes a step is shared by fewer and fewer hyperplanes, in
-    the second half, when it is the winners' alone, it gets smaller and smaller."""
+    """As Online. In the first half of the passes fewer and fewer hyperplanes share a step; in the
+    second half, when it is the winners' alone, it gets smaller and smaller."""
 
     def __init__(self, sharing: float, n_passes: int) -> None:
         self.sharing, self.n_passes = sharing, n_passes

@@ -1,0 +1,343 @@
+"""The flagship: its start, its settings, its model and its streams."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from helpers import csr, problem, state
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_score, train_test_split
+
+from multiplane import MultiplaneClassifier, PegasosClassifier
+from multiplane.datasets import make_checkerboard
+from multiplane.estimators import _multiplane
+from multiplane.models._scaling import Scaling
+from multiplane.solvers._selection import Search, Trial, folds
+from multiplane.solvers._tangents import tangents
+
+FIXED = {"n_hyperplanes": 4, "alpha": 1e-5, "scale": "standard"}
+
+
+@pytest.mark.parametrize("side", [3, 4])
+def test_one_hyperplane_a_square(side):
+    X, y = make_checkerboard(side, side, n=12_000, random_state=side)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=3000, random_state=0)
+    clf = MultiplaneClassifier(random_state=0).fit(X, y)
+    assert clf.n_hyperplanes_ == side**2
+    assert clf.score(X_test, y_test) > 0.985
+    # Each square has its own: whoever decides there is the same one nearly everywhere.
+    square = np.floor((X_test + 1) * side / 2).astype(int) @ [side, 1]
+    winner = clf.apply(X_test)
+    for number in range(side**2):
+        counts = np.bincount(winner[square == number])
+        assert counts.max() > 0.95 * counts.sum()
+
+
+def test_nothing_to_scale_nor_to_tune():
+    """Units must not matter, and neither must where a feature has its zero."""
+    X, y = problem(n=900, d=6)
+    X = np.where(X == 0, 0.5, X)
+    units = np.float32(2.0) ** np.arange(-12, 12, 4)
+    plain = MultiplaneClassifier(random_state=0, scale="standard").fit(X, y)
+    other = MultiplaneClassifier(random_state=0, scale="standard").fit(X * units, y)
+    np.testing.assert_array_equal(plain.predict(X), other.predict(X * units))
+    np.testing.assert_allclose(plain.coef_, other.coef_ * units, rtol=1e-5)
+    moved = MultiplaneClassifier(random_state=0, scale="standard").fit(X + 64, y)
+    assert np.mean(moved.predict(X + 64) == plain.predict(X)) > 0.97
+
+
+def test_model_is_made_of_hyperplanes_in_the_units_of_the_rows():
+    X, y = problem(n=600, d=5)
+    X = X * np.float32(7) + np.float32(3)
+    clf = MultiplaneClassifier(random_state=0).fit(X, y)
+    scores = X.astype(np.float64) @ clf.coef_.T.astype(np.float64) + clf.intercept_
+    by_class = np.stack(
+        [scores[:, clf.hyperplane_class_ == k].max(axis=1) for k in clf.classes_], axis=1
+    )
+    np.testing.assert_allclose(clf.decision_function(X), by_class, rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(clf.apply(X), scores.argmax(axis=1))
+    # What wins nowhere is gone, and every class has one.
+    assert set(clf.apply(X)) <= set(range(clf.n_hyperplanes_))
+    assert set(clf.hyperplane_class_) == set(clf.classes_)
+    assert clf.n_hyperplanes_ <= len(set(clf.apply(X))) + len(clf.classes_)
+
+
+def test_settings_and_trials():
+    X, y = problem(n=800)
+    auto = MultiplaneClassifier(random_state=0).fit(X, y)
+    assert set(auto.settings_) == {"n_hyperplanes", "alpha", "scale"}
+    assert all(0 <= trial["error"] <= 1 for trial in auto.trials_)
+    assert len(auto.trials_) >= 5
+    best = min(trial["error"] for trial in auto.trials_)
+    chosen = [t for t in auto.trials_ if t["n_hyperplanes"] == auto.settings_["n_hyperplanes"]]
+    assert min(t["error"] for t in chosen) <= best + 0.05
+    fixed = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)
+    assert fixed.trials_ == []
+    assert fixed.settings_ == FIXED
+
+
+def test_trials_are_shown(capsys):
+    X, y = problem(n=200)
+    MultiplaneClassifier(random_state=0, max_iter=2, verbose=1).fit(X, y)
+    out = capsys.readouterr().out
+    assert "trial" in out
+    assert "n_hyperplanes=30" in out
+    assert "pass 2/2" in out
+
+
+def linear_problem(n, d, n_classes, noise, seed=0):
+    random = np.random.RandomState(seed)
+    X = random.randn(n, d)
+    return X, (X @ random.randn(d, n_classes) + noise * random.randn(n, n_classes)).argmax(axis=1)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        linear_problem(1500, 20, 4, 0.5),
+        linear_problem(600, 10, 2, 2.0),
+        linear_problem(300, 5, 3, 0),
+    ],
+    ids=["four classes", "noisy", "few rows"],
+)
+def test_not_worse_than_linear_where_linear_is_right(data):
+    X, y = data
+    ours = 1 - cross_val_score(MultiplaneClassifier(random_state=0), X, y, cv=4).mean()
+    linear = 1 - cross_val_score(PegasosClassifier(random_state=0), X, y, cv=4).mean()
+    deviation = np.sqrt(linear * (1 - linear) / len(y))
+    assert ours < linear + 2 * deviation + 0.005
+
+
+def test_better_than_linear_where_linear_is_wrong():
+    X, y = load_digits(return_X_y=True)
+    ours = cross_val_score(MultiplaneClassifier(random_state=0), X, y, cv=3).mean()
+    linear = cross_val_score(PegasosClassifier(random_state=0), X / 16, y, cv=3).mean()
+    assert ours > linear + 0.01
+
+
+def test_max_iter():
+    X, y = problem(n=100)
+    assert MultiplaneClassifier(**FIXED, random_state=0).fit(X, y).n_iter_ == 100
+    assert MultiplaneClassifier(**FIXED, random_state=0, max_iter=3).fit(X, y).n_iter_ == 3
+
+
+def test_weights_of_zero_are_as_good_as_absent():
+    X, y = problem(n=300)
+    weight = np.ones(len(y))
+    weight[::3] = 0
+    X_odd = X.copy()
+    X_odd[::3] = 1e6  # must be seen neither by the scaling nor by k-means
+    clf = MultiplaneClassifier(random_state=0).fit(X_odd, y, sample_weight=weight)
+    score = clf.score(X[weight > 0], y[weight > 0])
+    assert score > 0.8
+
+
+def test_awkward_features():
+    X, y = problem(n=300, d=4)
+    plain = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y).score(X, y)
+    X = np.column_stack([X, np.full(300, 7.0), np.zeros(300), 1e-8 * X[:, 0], 1e8 * X[:, 1]])
+    clf = MultiplaneClassifier(random_state=0, **FIXED).fit(X.astype(np.float32), y)
+    assert np.isfinite(clf.coef_).all()
+    assert clf.score(X.astype(np.float32), y) > plain - 0.05
+    same = MultiplaneClassifier(random_state=0).fit(np.ones((20, 3)), np.arange(20) % 2)
+    assert set(same.predict(np.ones((5, 3)))) <= {0, 1}
+
+
+def test_rare_classes():
+    X, y = problem(n=400, n_classes=3)
+    y = y.copy()
+    y[:1] = 3
+    y[1:4] = 4
+    clf = MultiplaneClassifier(random_state=0).fit(X, y)
+    assert set(clf.hyperplane_class_) == {0, 1, 2, 3, 4}
+    few = MultiplaneClassifier(random_state=0).fit(X[:2], np.array([0, 1]))
+    assert few.score(X[:2], [0, 1]) == 1
+
+
+def test_sparse_rows():
+    X, y = problem(n=600, d=30, zeros=0.8)
+    dense = MultiplaneClassifier(random_state=0, scale=None, alpha=1e-5).fit(X, y)
+    sparse = MultiplaneClassifier(random_state=0, scale=None, alpha=1e-5).fit(csr(X), y)
+    assert np.mean(dense.predict(X) == sparse.predict(csr(X))) > 0.95  # k-means adds up otherwise
+    scaled = MultiplaneClassifier(random_state=0).fit(csr(X), y)
+    np.testing.assert_array_equal(scaled.predict(X), scaled.predict(csr(X)))
+    assert scaled.score(X, y) > 0.85
+
+
+def test_wide_sparse_rows_stay_small():
+    random = np.random.RandomState(0)
+    X = sp.random(200, 60_000, density=1e-4, format="csr", dtype=np.float32, random_state=random)
+    clf = MultiplaneClassifier(random_state=0, max_iter=2, scale="uniform", alpha=1e-5)
+    clf.fit(X, np.arange(200) % 20)
+    assert max(trial["n_hyperplanes"] for trial in clf.trials_) <= 13
+    assert clf.predict(X).shape == (200,)
+
+
+def test_warm_start_goes_on():
+    X, y = problem(n=300)
+    clf = MultiplaneClassifier(random_state=0, **FIXED, warm_start=True, max_iter=3).fit(X, y)
+    before, steps = clf.n_hyperplanes_, clf.t_
+    clf.fit(X, y)
+    assert clf.t_ == steps + 900
+    assert clf.n_hyperplanes_ <= before
+    clf.set_params(step=1.0)
+    with pytest.raises(ValueError, match="step was"):
+        clf.fit(X, y)
+
+
+# --- the start ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_tangents_make_the_nearest_centre_win(kind):
+    X, y = problem(n=500, d=4, n_classes=3)
+    y = y.astype(np.int32)
+    rows = X if kind == "dense" else csr(X)
+    start = tangents(rows, y, 3, np.array([5, 1, 3]), np.random.RandomState(0))
+    np.testing.assert_array_equal(np.bincount(start.owner), [5, 1, 3])
+    sharpness = -start.hyperplanes[:, -1] / (0.5 * (start.hyperplanes[:, :-1] ** 2).sum(axis=1))
+    a = 1 / sharpness[0]
+    np.testing.assert_allclose(1 / sharpness, a, rtol=1e-4)  # W = a (μ, −½‖μ‖²)
+    centres = start.hyperplanes[:, :-1] / a
+    np.testing.assert_allclose(centres[5], X[y == 1].mean(axis=0), rtol=1e-4, atol=1e-5)
+    # Lloyd's iterations have come far: centres are means of the rows next to them.
+    own = X[y == 0]
+    nearest = ((own[:, None] - centres[None, :5]) ** 2).sum(axis=2).argmin(axis=1)
+    means = np.stack([own[nearest == k].mean(axis=0) for k in range(5)])
+    assert np.abs(means - centres[:5]).max() < 0.5
+    distance = ((X[:, None] - centres[None]) ** 2).sum(axis=2).min(axis=1)
+    assert a == pytest.approx(1 / np.median(distance), rel=1e-3)
+
+
+def test_centres_are_different_rows():
+    X = np.repeat(np.eye(3, dtype=np.float32), 40, axis=0)
+    start = tangents(X, np.zeros(120, np.int32), 1, np.array([20]), np.random.RandomState(0))
+    assert len(start.owner) == 3
+
+
+@pytest.mark.parametrize("kind", ["standard", "uniform"])
+def test_scaling(kind):
+    random = np.random.RandomState(0)
+    X = random.randn(500, 3) * [1, 10, 1e-3] + [5, 0, 1]
+    rows = np.arange(400)
+    scaling = Scaling.learnt(X, rows, kind)
+    Z = scaling(X)[rows].astype(float)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-5)
+    assert (Z**2).sum(axis=1).mean() == pytest.approx(4, rel=1e-4)
+    if kind == "standard":
+        np.testing.assert_allclose(Z.var(axis=0), 4 / 3, rtol=1e-4)
+    sparse = Scaling.learnt(csr(X), rows, kind)
+    assert not sparse.shift.any()
+    assert (sparse(csr(X))[rows].toarray() ** 2).sum(axis=1).mean() == pytest.approx(4, rel=1e-4)
+
+
+# --- the search ---------------------------------------------------------------------------------
+
+
+def test_search_walks_to_the_best():
+    seen = []
+    search = Search(
+        {"a": (1, 2, 3, 4), "b": ("x", "y")},
+        lambda s: (100 * abs(s["a"] - 3) + 50 * (s["b"] == "x"), 1000),
+        seen.append,
+    )
+    best = search.walk({"a": 1, "b": "x"}, ("a", "b"))
+    assert best.settings == {"a": 3, "b": "y"}
+    assert len(seen) == len({tuple(t.settings.values()) for t in seen}), "nothing is tried twice"
+    assert search.walk({"a": 1, "b": "x"}, ("b",)).settings == {"a": 1, "b": "y"}
+
+
+def test_small_differences_are_chance():
+    best, other = Trial({}, 100, 1000), Trial({}, 97, 1000)
+    assert not other.beats(best, 0.5)
+    assert Trial({}, 90, 1000).beats(best, 0.5)
+    assert not best.beats(best, 0.0)
+
+
+def test_folds():
+    y = np.repeat([0, 1, 2], [3000, 900, 2]).astype(np.int32)
+    parts = folds(y, np.random.RandomState(0))
+    for train, test in parts:
+        assert not set(train) & set(test)
+        assert set(np.flatnonzero(y == 2)) <= set(train)
+        assert set(y[test]) == {0, 1}
+    assert sum(len(test) for _, test in parts) < 2000, "enough is enough"
+    assert len(folds(y[::20], np.random.RandomState(0))) == 4
+    assert folds(np.zeros(9, np.int32), np.random.RandomState(0)) == []
+
+
+# --- streams ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short_opening(monkeypatch):
+    monkeypatch.setattr(_multiplane, "_OPENING", 256)
+
+
+def stream(X, y, cuts, **more):
+    clf = MultiplaneClassifier(random_state=3, **more)
+    for start, stop in itertools.pairwise(cuts):
+        clf.partial_fit(X[start:stop], y[start:stop], classes=[0, 1, 2])
+    return clf
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("n", [5, 100, 256, 400])
+def test_a_stream_may_be_cut_anywhere(short_opening, n, kind):
+    X, y = problem(n=400)
+    X = X if kind == "dense" else csr(X)
+    once = stream(X[:n], y[:n], [0, n])
+    pieces = stream(X[:n], y[:n], [*range(0, n, 7), n])
+    assert state(once) == state(pieces)
+    np.testing.assert_array_equal(once.predict(X), pieces.predict(X))
+    assert once.settings_ == pieces.settings_
+    assert once.t_ - 1 == (n if n >= 256 else 1 << (n.bit_length() - 1))
+
+
+def test_a_stream_learns_and_forgets_its_first_rows(short_opening):
+    X, y = make_checkerboard(3, 3, n=30_000, random_state=0)
+    clf = MultiplaneClassifier(random_state=0)
+    for start in range(0, 25_000, 1000):
+        clf.partial_fit(X[start : start + 1000], y[start : start + 1000], classes=[0, 1])
+    assert clf._opening is None
+    assert clf.score(X[25_000:], y[25_000:]) > 0.9
+
+
+def test_a_stream_can_be_pickled_at_any_time(short_opening):
+    X, y = problem(n=400)
+    for first in (10, 300):
+        one = stream(X[:first], y[:first], [0, first])
+        other = pickle.loads(pickle.dumps(one))
+        for clf in (one, other):
+            clf.partial_fit(X[first:], y[first:])
+        assert state(one) == state(other)
+
+
+def test_new_classes_on_a_stream(short_opening):
+    X, y = problem(n=500, n_classes=4)
+    order = np.argsort(y == 3, kind="stable")  # the last class comes last, after the opening
+    X, y = X[order], y[order]
+    clf = MultiplaneClassifier(random_state=0)
+    for start in range(0, 500, 50):
+        clf.partial_fit(X[start : start + 50], y[start : start + 50], allow_new_classes=True)
+    assert clf.classes_.tolist() == [0, 1, 2, 3]
+    assert 3 in clf.hyperplane_class_
+    early = MultiplaneClassifier(random_state=0).partial_fit(X[:1], y[:1], allow_new_classes=True)
+    early.partial_fit(X[-2:], y[-2:], allow_new_classes=True)
+    assert early.predict(X[-2:]).shape == (2,)
+
+
+def test_bad_rows_leave_a_stream_as_it_was(short_opening):
+    X, y = problem(n=300)
+    for first in (20, 280):
+        clf = stream(X[:first], y[:first], [0, first])
+        before = state(clf)
+        bad = X[:5].copy()
+        bad[3, 1] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            clf.partial_fit(bad, y[:5])
+        with pytest.raises(ValueError, match="classes"):
+            clf.partial_fit(X[:5], np.array([0, 1, 2, 9, 1]))
+        assert state(clf) == before
