@@ -33,11 +33,15 @@ from multiplane.estimators._labels import check_alike, codes_of, encode, find, s
 from multiplane.estimators._monitor import Monitor, Recorder
 from multiplane.estimators._training import Maker, Training, Validation
 from multiplane.progress import Event
+from multiplane.solvers._selection import progressive
 from multiplane.solvers._sgd import Assignment, Online, Result, Settings, fit, one_pass
 from multiplane.solvers._tally import Learner, Tally
 
 # Dense input of other types than these becomes float32.
 _DTYPES = (np.float32, np.float64)
+# What alpha="auto" chooses from, and by how many rows.
+_ALPHAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+_AUTO_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     verbose: int
     classes_: NDArray[Any]
     n_features_in_: int
+    alpha_: float
     _training: Training
     history_: list[dict[str, Any]]
 
@@ -252,6 +257,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "class_weight='balanced' needs all labels and does not work with partial_fit; "
                 "pass a dictionary of weights, or sample_weight"
+            )
+        if first and not self._can_stream():
+            raise ValueError(
+                "alpha='auto' looks for λ among all rows, which a stream does not have; pass a "
+                "number, for example the alpha_ that fit finds with the first rows"
             )
         with unchanged_on_error(self):
             X, y = self._check_examples(X, y, reset=first)
@@ -426,9 +436,30 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Online()
 
     def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
+        if hasattr(self, "alpha"):  # Projectron has none
+            self.alpha_ = self._find_alpha(examples, n_classes, seed)
         learner = self._make_learner(examples, n_classes, seed)
         self._classes_changed(learner)
         self._training = Training(learner, self._model_type, self._fixed_parameters())
+
+    def _can_stream(self) -> bool:
+        """Whether a stream can begin with these parameters."""
+        return getattr(self, "alpha", None) != "auto"
+
+    def _find_alpha(self, examples: Examples, n_classes: int, seed: int) -> float:
+        """λ; "auto": the best of some by progressive validation, in one reading of a sample."""
+        alpha: Any = getattr(self, "alpha")  # noqa: B009 - not all subclasses have it
+        if alpha != "auto":
+            return float(alpha)
+        order = np.random.RandomState(seed).permutation(examples.rows())[:_AUTO_ROWS]
+        learners = []
+        for self.alpha_ in _ALPHAS:
+            learners.append(self._make_learner(examples, n_classes, seed))
+            self._classes_changed(learners[-1])
+        wrong = progressive(learners, self._model_type, examples, order)
+        # λ times the number of steps is what such a trial can tell.
+        n_steps = len(examples.rows()) * int(self.max_iter)
+        return _ALPHAS[int(np.argmin(wrong))] * len(order) / n_steps
 
     def _check_same_learner(self) -> None:
         """Parameters that are part of the state cannot change while training goes on."""

@@ -17,9 +17,11 @@ from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.solvers._sgd import Alternating, Assignment, Online, Settings
 
 _SHARED = """
-    alpha : float, default=1e-4
+    alpha : float or "auto", default=1e-4
         Regularisation, λ in the papers. Raise it for smoother, more robust models; lower it, by
-        factors of ten, when the training error is too high.
+        factors of ten, when the training error is too high. "auto" lets 0.01, 0.001 … 1e-7 learn
+        from at most 20,000 rows, each row predicted by all before they learn it, takes the best and
+        divides it by how many times more steps `fit` will make; not for `partial_fit`.
     max_iter : int, default={max_iter}
         Passes over the data.{prune}
     average : bool, default=True
@@ -48,6 +50,7 @@ ATTRIBUTES = """
         copies that cannot be written to
     hyperplane_class_ : label of each hyperplane's class
     n_hyperplanes_ : how many there are, all classes together
+    alpha_ : λ, as given or found
     t_ : number of the next step
     n_iter_ : passes made
     history_ : list of dictionaries, one a pass, a pruning or a call of `partial_fit` (``event``):
@@ -66,7 +69,7 @@ class HyperplaneClassifier(StreamClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamClassifier._parameter_constraints,
         # Below that, W = U / (λt) could leave float32.
-        "alpha": [Interval(Real, 1e-20, None, closed="left")],
+        "alpha": [Interval(Real, 1e-20, None, closed="left"), StrOptions({"auto"})],
         "prune_every": [Interval(Integral, 1, None, closed="left")],
         "prune_threshold": [Interval(Real, 0, None, closed="left"), None],
         "average": ["boolean"],
@@ -78,7 +81,7 @@ class HyperplaneClassifier(StreamClassifier):
     # Set by the subclasses' __init__; Pegasos, which has nothing to prune, keeps these two.
     prune_every: int = 10_000
     prune_threshold: float | None = None
-    alpha: float
+    alpha: float | Literal["auto"]
     average: bool
     fit_intercept: bool
     intercept_scaling: float
@@ -121,7 +124,7 @@ class HyperplaneClassifier(StreamClassifier):
             n_features=examples.X.shape[1],
             n_classes=n_classes,
             bias=self._bias(),
-            lam=float(self.alpha),
+            lam=self.alpha_,
             average=bool(self.average),
             seed=seed,
             **{
@@ -135,7 +138,7 @@ class HyperplaneClassifier(StreamClassifier):
 
     def _fixed_parameters(self) -> dict[str, Any]:
         return {
-            "alpha": float(self.alpha),
+            "alpha": self.alpha,
             "average": bool(self.average),
             "intercept": self._bias(),
         }
@@ -219,7 +222,7 @@ class PegasosClassifier(HyperplaneClassifier):
     def __init__(
         self,
         *,
-        alpha: float = 1e-4,
+        alpha: float | Literal["auto"] = 1e-4,
         max_iter: int = 15,
         ball_projection: bool = False,
         average: bool = True,
@@ -304,7 +307,7 @@ class MMClassifier(HyperplaneClassifier):
         self,
         n_hyperplanes: int | dict[Any, int] = 5,
         *,
-        alpha: float = 1e-4,
+        alpha: float | Literal["auto"] = 1e-4,
         max_iter: int = 15,
         prune_every: int = 10_000,
         prune_threshold: float | None = None,
@@ -429,7 +432,7 @@ class AMMClassifier(HyperplaneClassifier):
         self,
         mode: Literal["online", "batch"] = "online",
         *,
-        alpha: float = 1e-4,
+        alpha: float | Literal["auto"] = 1e-4,
         max_iter: int = 15,
         prune_every: int = 10_000,
         prune_threshold: float | None = 10.0,
@@ -518,7 +521,7 @@ class GAMMClassifier(AMMClassifier):
         *,
         growth: float = 0.2,
         growth_decay: float = 0.99,
-        alpha: float = 1e-4,
+        alpha: float | Literal["auto"] = 1e-4,
         max_iter: int = 15,
         prune_every: int = 10_000,
         prune_threshold: float | None = 50.0,

@@ -173,8 +173,9 @@ class KernelClassifier(StreamClassifier):
         before = Tally()
         for part in rows:
             before = super(KernelClassifier, anew)._learn_stream(part, Recorder([]))
-        for name in ("gamma_", "classes_", "_training", "_opening"):
-            setattr(self, name, getattr(anew, name))
+        for name in ("gamma_", "alpha_", "classes_", "_training", "_opening"):
+            if hasattr(anew, name):
+                setattr(self, name, getattr(anew, name))
         if later is not None:
             super()._learn_stream(later, recorder)
         return before
@@ -267,8 +268,8 @@ class BudgetedPegasosClassifier(KernelClassifier):
 
     Parameters
     ----------
-    alpha : float, default=1e-4
-        Regularisation, λ in the paper.
+    alpha : float or "auto", default=1e-4
+        Regularisation, λ in the paper. "auto" as in `AMMClassifier`.
     {kernel}
     budget : int or None, default=500
         Support vectors at most, B in the paper; ``None`` for as many as come. Raise it for
@@ -313,7 +314,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 1e-20, None, closed="left")],
+        "alpha": [Interval(Real, 1e-20, None, closed="left"), StrOptions({"auto"})],
         "budget": [Interval(Integral, 1, 2**30, closed="both"), None],
         "maintenance": [StrOptions({"merge", "project", "remove", "random"})],
         "merge_search": [StrOptions({"smallest", "all"})],
@@ -323,7 +324,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
 
     def __init__(
         self,
-        alpha: float = 1e-4,
+        alpha: float | Literal["auto"] = 1e-4,
         *,
         kernel: str = "rbf",
         gamma: Literal["scale", "auto"] | float = "scale",
@@ -380,7 +381,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
         return _native.KernelLearner(
             n_features=examples.X.shape[1],
             n_classes=n_classes,
-            lam=float(self.alpha),
+            lam=self.alpha_,
             budget=int(self.budget or 0),
             maintenance=(self.maintenance if self.budget else "remove") + search,
             ball_projection=bool(self.ball_projection),
@@ -397,7 +398,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
     def _fixed_parameters(self) -> dict[str, Any]:
         return {
             **super()._fixed_parameters(),
-            "alpha": float(self.alpha),
+            "alpha": self.alpha,
             "budget": self.budget,
             "maintenance": self.maintenance,
             "merge_search": self.merge_search,

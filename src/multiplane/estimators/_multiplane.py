@@ -33,7 +33,7 @@ _FEW = 50  # rows of a class that a sample has, if there are so many
 _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
-_TRIAL_WORK = 2e9
+_TRIAL_WORK = 4e9
 _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 
 # What "auto" tries, and where it begins.
@@ -91,7 +91,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270.
+        Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
+        takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
         Regularisation, λ. "auto" tries 1e-6 to 1e-3.
     scale : {"auto", "standard", "uniform"} or None, default="auto"
@@ -176,7 +177,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
-        self.alpha = alpha  # type: ignore[assignment]
+        self.alpha = alpha
         self.scale = scale
         self.step = step
         self.sharing = sharing
@@ -216,8 +217,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         self.trials_ = []
         self.settings_ = self._choose(X, y, n_classes, len(rows), random, try_settings)
         self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
+        self.alpha_ = self.settings_["alpha"]
         start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
-        learner = self._learner(start, self.settings_["alpha"], n_classes)
+        learner = self._learner(start, self.alpha_, n_classes)
         self._training = Training(learner, self._scaling, self._fixed_parameters())
 
     def _choose(
@@ -247,6 +249,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         chosen = dict(min(found, key=lambda trial: trial.error).settings)
         if isinstance(self.alpha, str):  # λ times the number of rows is what a trial can tell
             chosen["alpha"] *= len(parts[0][0]) / n_rows
+        if self.n_hyperplanes == "auto" and chosen["n_hyperplanes"] > 1:
+            more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
+            chosen["n_hyperplanes"] = min(more, ways["n_hyperplanes"][-1])
         return chosen
 
     def _tried(self, trial: Trial) -> None:
@@ -311,6 +316,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     # --- streams ---------------------------------------------------------------------------
 
+    def _can_stream(self) -> bool:
+        return True
+
     def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
         begun = hasattr(self, "_training")
         if begun and self._opening is None:
@@ -337,7 +345,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
             code = np.searchsorted(anew.classes_, self.classes_).tolist()
             anew._training.learner.relabel(code, len(anew.classes_))
         anew._opening = opening if len(opening) < _OPENING else None
-        for name in ("classes_", "_training", "_scaling", "_opening", "settings_", "trials_"):
+        learnt = ("classes_", "settings_", "trials_", "alpha_", "_training", "_scaling", "_opening")
+        for name in learnt:
             setattr(self, name, getattr(anew, name))
         if later is not None:
             super()._learn_stream(later, recorder)
@@ -377,7 +386,7 @@ class Trials:
             clf = self.classifier
             learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
             examples = Examples(Matrix(learnt), y)
-            n_passes = _passes(8, _TRIAL_WORK / (len(y) * _size(len(learner), examples.X)), 40)
+            n_passes = _passes(8, _TRIAL_WORK / (len(y) * _size(len(learner), examples.X)), 25)
             annealed = Annealed(float(clf.sharing), n_passes)
             for _ in range(n_passes):
                 annealed.prepare(learner, examples)

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+from multiplane.data import Examples, Matrix
+
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _FOLDS = 4
 _ENOUGH = 1_000  # rows to test on
+_BLOCK = 500
 # In standard errors. Trials are short and see few rows, for which a small model is good enough: it
 # must be clearly better.
 _CAUTION, _DOWNWARDS = 0.5, 1.5
@@ -54,6 +57,23 @@ def folds(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
         if sum(len(tested) for _, tested in out) >= _ENOUGH:
             break
     return out
+
+
+def progressive(
+    learners: Sequence[Any], models: Any, examples: Examples, order: NDArray[np.int64]
+) -> list[int]:
+    """Errors of each learner's model, over one reading of the rows `order`: a block of them is
+    predicted by each before each learns it. The first quarter only teaches."""
+    wrong = [0] * len(learners)
+    for first in range(0, len(order), _BLOCK):
+        part = order[first : first + _BLOCK]
+        block = Matrix(examples.X.source[part])
+        for k, learner in enumerate(learners):
+            if first >= len(order) // 4:
+                codes = models.of(learner).predict(block)
+                wrong[k] += int(np.count_nonzero(codes != examples.y[part]))
+            examples.learn(learner, part)
+    return wrong
 
 
 class Search:
