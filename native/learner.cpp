@@ -99,10 +99,12 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
 
   const double margin = config_.lam * static_cast<double>(t_ - 1);
   const double gap = scale_ * (static_cast<double>(rival) - static_cast<double>(right));
-  const bool loss = rival > kNone && (t_ == 1 || margin + gap > 0);
+  // A class without a hyperplane, and without a reserve, gets one with its first row.
+  const bool first_of_class = !config_.adaptive && !given && best.right == kNone;
+  const bool loss = rival > kNone && (t_ == 1 || first_of_class || margin + gap > 0);
   counts.mistakes += !(best.right > best.rival);
   counts.weight += weight;
-  if (loss) counts.loss += weight * (t_ == 1 ? 1.0 : 1.0 + gap / margin);
+  if (loss) counts.loss += weight * (t_ == 1 ? 1.0 : std::max(0.0, 1.0 + gap / margin));
 
   if (right_lane == -2 && (assignment == Assignment::record || loss))
     right_lane = loops().find(scores, owner, u_.n_tiles(), y, true, right);

@@ -377,6 +377,75 @@ def test_new_classes_on_a_stream(short_opening):
     assert early.predict(X[-2:]).shape == (2,)
 
 
+def test_a_class_after_the_opening_comes_to_life(short_opening):
+    """However far below zero all other scores are where its rows lie."""
+    random = np.random.RandomState(0)
+    X = random.randn(600, 3)
+    y = (X[:, 0] > 0).astype(int)
+    X[400:] += 20
+    y[400:] = 2
+    clf = MultiplaneClassifier(random_state=0).partial_fit(X[:400], y[:400], classes=[0, 1, 2])
+    clf.partial_fit(X[400:], y[400:])
+    assert clf.score(X[400:], y[400:]) > 0.9
+
+
+def test_history_of_a_stream(short_opening):
+    X, y = problem(n=600)
+    clf = stream(X, y, [*range(0, 600, 9), 600])
+    for entry in clf.history_:
+        assert 0 <= entry["error"] <= 1
+        assert entry["loss"] >= 0
+    assert clf.history_[-1]["t"] == 601
+
+
+def test_fit_does_not_go_on_from_an_opening():
+    X, y = problem(n=600)
+    clf = MultiplaneClassifier(random_state=0, **FIXED, warm_start=True)
+    clf.partial_fit(X[:7], y[:7], classes=[0, 1, 2])
+    clf.fit(X, y)
+    assert clf.n_hyperplanes_ > 6
+
+
+def test_dense_rows_are_not_followed_by_sparse_ones(short_opening):
+    X, y = problem(n=400)
+    clf = stream(X, y, [0, 100])
+    for _ in range(2):
+        before = state(clf)
+        with pytest.raises(ValueError, match="toarray"):
+            clf.partial_fit(csr(X), y)
+        assert state(clf) == before
+        clf.partial_fit(X, y)
+    np.testing.assert_array_equal(clf.predict(X), clf.predict(csr(X)))
+    other = stream(csr(X), y, [0, 100]).partial_fit(X[100:], y[100:])
+    assert state(other) == state(stream(csr(X), y, [0, 400]))
+
+
+def test_held_out_rows_have_no_say_in_what_is_dropped():
+    X, y = problem(n=300)
+    weight = np.ones(300)
+    weight[:100] = 0
+    clf = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y, sample_weight=weight)
+    present = MultiplaneClassifier(random_state=0, **FIXED).fit(X[100:], y[100:])
+    assert clf.n_hyperplanes_ == present.n_hyperplanes_
+
+
+def test_many_equal_rows():
+    """Their distance to a centre is zero, which must not make hyperplanes infinitely sharp."""
+    X, y = problem(n=400)
+    X = np.concatenate([X, np.zeros((600, X.shape[1]), np.float32)])
+    y = np.concatenate([y, np.zeros(600, int)])
+    clf = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)
+    assert clf.score(X, y) > 0.9
+    assert np.abs(clf.coef_).max() < 1e3
+
+
+@pytest.mark.parametrize("extreme", [{"alpha": 1e-12}, {"alpha": 1e3}, {"step": 1e-6}])
+def test_extreme_settings(extreme):
+    X, y = problem(n=200)
+    clf = MultiplaneClassifier(random_state=0, **{**FIXED, **extreme}).fit(X, y)
+    assert np.isfinite(clf.coef_).all()
+
+
 def test_bad_rows_leave_a_stream_as_it_was(short_opening):
     X, y = problem(n=300)
     for first in (20, 280):

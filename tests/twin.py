@@ -78,8 +78,9 @@ class Twin:
         right_score = 0.0 if right is None else scores[right]
         rival_score = 0.0 if rival is None or newborn is not None else scores[rival]
         margin, gap = self.lam * (self.t - 1), rival_score - right_score
-        loss = (rival, newborn) != (None, None) and (self.t == 1 or margin + gap > 0)
-        self.loss += w * (1.0 if self.t == 1 else 1.0 + gap / margin) if loss else 0.0
+        first = not self.adaptive and given is None and right is None  # of its class
+        loss = (rival, newborn) != (None, None) and (self.t == 1 or first or margin + gap > 0)
+        self.loss += w * (1.0 if self.t == 1 else max(0.0, 1.0 + gap / margin)) if loss else 0.0
 
         if loss and w > 0 and x.any():
             self.updates += 1

@@ -163,7 +163,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         with unchanged_on_error(self):
-            again = self.warm_start and hasattr(self, "_training")
+            again = self.warm_start and self._can_go_on()
             random = check_random_state(self.random_state)
             X, y = self._check_examples(X, y, reset=not again)
             classes, codes = self._known(y) if again else encode(y)
@@ -441,6 +441,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         learner = self._make_learner(examples, n_classes, seed)
         self._classes_changed(learner)
         self._training = Training(learner, self._model_type, self._fixed_parameters())
+
+    def _can_go_on(self) -> bool:
+        """Whether there is something that a `fit` with a warm start can go on from."""
+        return hasattr(self, "_training")
 
     def _can_stream(self) -> bool:
         """Whether a stream can begin with these parameters."""

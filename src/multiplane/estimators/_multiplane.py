@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -54,26 +54,31 @@ class Opening:
     """
 
     seed: int
-    rows: tuple[Stretch, ...] = ()
+    parts: tuple[Stretch, ...] = ()
+    n_rows: int = 0
 
-    def __len__(self) -> int:
-        return sum(len(part.examples.rows()) for part in self.rows)
+    def followed_by(self, part: Stretch) -> Opening:
+        n_rows = self.n_rows + len(part.examples.rows())
+        return Opening(self.seed, (*self.parts, part), n_rows)
 
     @property
     def n_learnt(self) -> int:
-        return 1 << (len(self).bit_length() - 1)
+        return 1 << (self.n_rows.bit_length() - 1) if self.n_rows else 0
 
     def first(self, n: int, classes: NDArray[Any]) -> Examples:
         """The first n rows that take part."""
         parts, weights, labels = [], [], []
-        for part in self.rows:
+        for part in self.parts:
             rows = part.examples.rows()[:n]
             n -= len(rows)
             parts.append(part.X[rows])
             labels.append(part.y[rows])
             weight = part.examples.weight
             weights.append(np.ones(len(rows), np.float32) if weight is None else weight[rows])
-        X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        if any(sp.issparse(part) for part in parts):
+            X = sp.vstack([sp.csr_matrix(part) for part in parts], format="csr")
+        else:
+            X = np.concatenate(parts)
         return Examples(Matrix(X), find(np.concatenate(labels), classes), np.concatenate(weights))
 
 
@@ -137,9 +142,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StreamClassifier._parameter_constraints,
         "n_hyperplanes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "alpha": [Interval(Real, 1e-20, None, closed="left"), StrOptions({"auto"})],
+        "alpha": [Interval(Real, 1e-12, 1e3, closed="both"), StrOptions({"auto"})],
         "scale": [StrOptions({"auto", *_WAYS["scale"]}), None],
-        "step": [Interval(Real, 0, None, closed="neither")],
+        "step": [Interval(Real, 1e-6, 1e6, closed="both")],
         "sharing": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
@@ -201,6 +206,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         self._go_on(examples)
 
     def _go_on(self, examples: Examples) -> None:
+        self._check_kind(examples.X.source)
         self._opening = None
         if isinstance(self.max_iter, str):
             a_pass = len(examples.rows()) * _size(len(self._training.learner), examples.X)
@@ -305,7 +311,10 @@ class MultiplaneClassifier(HyperplaneClassifier):
         """Drop hyperplanes that win nowhere, but leave every class one."""
         model = self._training.model()
         assert isinstance(model, HyperplaneModel)
-        n_won = np.bincount(model.winners(examples.X, self._n_threads()), minlength=len(model))
+        rows = examples.rows()
+        part = len(rows) < len(examples)  # held out, or of weight zero
+        X = Matrix(examples.X.source[rows]) if part else examples.X
+        n_won = np.bincount(model.winners(X, self._n_threads()), minlength=len(model))
         kept = n_won > 0
         for code in np.unique(model.owner):
             own = np.flatnonzero(model.owner == code)
@@ -316,8 +325,22 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     # --- streams ---------------------------------------------------------------------------
 
+    def _check_stretch(self, stretch: Stretch) -> None:
+        if hasattr(self, "_training"):
+            self._check_kind(stretch.X)
+
+    def _check_kind(self, X: Any) -> None:
+        if sp.issparse(X) and self._scaling.shift.any():
+            raise ValueError(
+                "the training began with dense rows, which were centred, and sparse ones cannot "
+                "be: pass X.toarray(), or scale=None from the start"
+            )
+
     def _can_stream(self) -> bool:
         return True
+
+    def _can_go_on(self) -> bool:
+        return hasattr(self, "_training") and self._opening is None
 
     def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
         begun = hasattr(self, "_training")
@@ -326,13 +349,13 @@ class MultiplaneClassifier(HyperplaneClassifier):
         opening = self._opening if begun else None
         if opening is None:
             opening = Opening(new_seed(check_random_state(self.random_state)))
-        before = self._training.tally.copy() if begun else Tally()
-        now, later = stretch.cut(_OPENING - len(opening))
-        n_learnt = opening.n_learnt if begun else 0
-        opening = replace(opening, rows=(*opening.rows, now))
+        now, later = stretch.cut(_OPENING - opening.n_rows)
+        n_learnt = opening.n_learnt
+        opening = opening.followed_by(now)
         # Learnt by a copy: neither Ctrl-C nor another thread finds a model of half of the rows.
         anew = copy.copy(self)
         anew.classes_ = now.parts[-1][1]
+        before = Tally()
         if opening.n_learnt > n_learnt:
             examples = opening.first(opening.n_learnt, anew.classes_)
             n_classes = len(anew.classes_)
@@ -340,17 +363,19 @@ class MultiplaneClassifier(HyperplaneClassifier):
             learner = anew._training.learner
             scaled = anew._as_learnt(examples)
             anew._training.tally.add(scaled.learn(learner, scaled.rows()), 0.0)
-        elif len(anew.classes_) > len(self.classes_):
-            anew._training = copy.deepcopy(self._training)
-            code = np.searchsorted(anew.classes_, self.classes_).tolist()
-            anew._training.learner.relabel(code, len(anew.classes_))
-        anew._opening = opening if len(opening) < _OPENING else None
+        else:
+            before = self._training.tally.copy()
+            if len(anew.classes_) > len(self.classes_):
+                anew._training = copy.deepcopy(self._training)
+                code = np.searchsorted(anew.classes_, self.classes_).tolist()
+                anew._training.learner.relabel(code, len(anew.classes_))
+        anew._opening = opening if opening.n_rows < _OPENING else None
         learnt = ("classes_", "settings_", "trials_", "alpha_", "_training", "_scaling", "_opening")
         for name in learnt:
             setattr(self, name, getattr(anew, name))
         if later is not None:
             super()._learn_stream(later, recorder)
-        return before if begun else Tally()
+        return before
 
 
 class Trials:

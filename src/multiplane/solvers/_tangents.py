@@ -27,6 +27,7 @@ from multiplane import _native
 from multiplane.data import Matrix
 
 _ITERATIONS = 10  # of k-means
+_LATEST = 2.0**53  # step
 _SAME = 1e-6  # relative to its squared norm: a row nearer than that is no different row
 
 
@@ -37,7 +38,7 @@ class Start:
     squared_norm: float  # mean ‖(x, 1)‖²
 
     def begin(self, learner: _native.Learner, step: float) -> None:
-        t0 = max(1, round(self.squared_norm / (step * learner.lam)))
+        t0 = round(min(max(self.squared_norm / (step * learner.lam), 1.0), _LATEST))
         learner.start(_native.Hyperplanes(self.hyperplanes, self.owner, 1.0), t0)
 
 
@@ -56,7 +57,9 @@ def tangents(
     squares = _squared_norms(X)
     distance = squares - 2 * scores.max(axis=1).astype(np.float64)
     norm = float(np.cumsum(squares)[-1] / len(squares))
-    nearest = max(float(np.median(distance)), 1e-6 * norm, 1e-30)
+    # Where most rows are alike they sit on their centres: the mean tells of the others.
+    mean = float(np.cumsum(np.maximum(distance, 0))[-1] / len(distance))
+    nearest = max(float(np.median(distance)), mean / 10, _SAME * norm, 1e-30)
     return Start((planes / np.float32(nearest)).astype(np.float32), owner, norm + 1.0)
 
 
