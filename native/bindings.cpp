@@ -845,7 +845,7 @@ NB_MODULE(_native, m) {
              const Locked locked(l);
              need(w.n_features() == l.u_.n_features(), "hyperplanes have another width");
              need(w.bias() == l.u_.bias(), "hyperplanes have another constant feature");
-             need(t0 >= 0, "t0 must not be negative");
+             need(t0 >= 0 && t0 <= (std::int64_t{1} << 53), "t0 must be within 0 ... 2^53");
              for (int i = 0; i < w.size(); ++i) need_class(l, w.owner(i));
              l.start(w, t0);
            },

@@ -429,6 +429,41 @@ def test_held_out_rows_have_no_say_in_what_is_dropped():
     assert clf.n_hyperplanes_ == present.n_hyperplanes_
 
 
+def test_early_stopping_waits_for_small_steps():
+    X, y = make_checkerboard(3, 3, n=4000, random_state=0)
+    clf = MultiplaneClassifier(random_state=0, n_hyperplanes=30, alpha=1e-6, early_stopping=True)
+    clf.fit(X, y)
+    assert clf.n_iter_ > 50
+    assert clf.score(X, y) > 0.97
+
+
+def test_features_far_from_zero():
+    random = np.random.RandomState(0)
+    X = random.random_sample((2000, 2))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    X[:, 0] = 1.7e9 + 1800 * X[:, 0]  # seconds: half an hour in fifty years
+    assert MultiplaneClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
+
+
+def test_trials_know_of_weights():
+    random = np.random.RandomState(0)
+    X = random.randn(1500, 2)
+    y = ((X**2).sum(axis=1) < 0.2).astype(int)  # a rare class in the middle
+    clf = MultiplaneClassifier(random_state=0, class_weight="balanced").fit(X, y)
+    assert clf.score(X[y == 1], y[y == 1]) > 0.9
+    assert clf.score(X, y) > 0.9
+
+
+def test_a_stream_goes_on_from_a_fit():
+    X, y = problem(n=1000, n_classes=4)
+    known = y < 3
+    clf = MultiplaneClassifier(random_state=0, **FIXED).fit(X[known], y[known])
+    assert clf._training.learner.rate == 1
+    for _ in range(30):
+        clf.partial_fit(X, y, allow_new_classes=True)
+    assert clf.score(X[y == 3], y[y == 3]) > 0.1  # the average remembers for long
+
+
 def test_many_equal_rows():
     """Their distance to a centre is zero, which must not make hyperplanes infinitely sharp."""
     X, y = problem(n=400)

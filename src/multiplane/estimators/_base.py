@@ -204,6 +204,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 score=None if validation is None else partial(self._accuracy, *validation),
                 attributes=self._attributes_then,
                 tol=self.tol or 0.0,
+                patience=self._patience(),
                 sample_weight=sample_weight,
             )
             result = fit(
@@ -234,8 +235,9 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         The model depends on the stream alone, not on how it is cut into calls: many calls give
         the same bytes as one, and as ``fit`` with ``max_iter=1, shuffle=False`` (a kernel machine
         with ``gamma="scale"`` excepted, whose width ``fit`` finds from all rows and a stream from
-        its first 256). An error leaves the model as it was. After Ctrl-C ``t_ - 1`` rows have been
-        learnt, and ``stop_reason_`` is "interrupted".
+        its first 256; and `MultiplaneClassifier`, which needs some rows to start from). An error
+        leaves the model as it was. After Ctrl-C ``t_ - 1`` rows have been learnt, and
+        ``stop_reason_`` is "interrupted".
 
         Parameters
         ----------
@@ -441,6 +443,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         learner = self._make_learner(examples, n_classes, seed)
         self._classes_changed(learner)
         self._training = Training(learner, self._model_type, self._fixed_parameters())
+
+    def _patience(self) -> int:
+        """Passes without a better validation score, before early stopping stops."""
+        return int(self.n_iter_no_change)
 
     def _can_go_on(self) -> bool:
         """Whether there is something that a `fit` with a warm start can go on from."""

@@ -84,6 +84,7 @@ class Monitor(Recorder):
         score: Callable[[], float] | None,
         attributes: Callable[[Event], dict[str, Any]],
         tol: float = 0.0,
+        patience: int | None = None,
         sample_weight: Any = None,
     ) -> None:
         super().__init__(estimator.history_)
@@ -94,6 +95,7 @@ class Monitor(Recorder):
         name, verbose = type(estimator).__name__, int(estimator.verbose)
         self.printer = Printer(name, task, n_tasks, verbose)
         self.best, self.since_best = -np.inf, 0
+        self.patience = estimator.n_iter_no_change if patience is None else patience
         self.root = estimator._init_callback_context(max_subtasks=n_tasks)
         self.root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
@@ -141,6 +143,6 @@ class Monitor(Recorder):
         else:
             self.since_best += 1
         self.best = max(self.best, score)
-        if self.estimator.early_stopping and self.since_best >= self.estimator.n_iter_no_change:
+        if self.estimator.early_stopping and self.since_best >= self.patience:
             return "validation score no longer improves"
         return None

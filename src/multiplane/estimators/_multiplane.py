@@ -99,7 +99,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
         takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
-        Regularisation, λ. "auto" tries 1e-6 to 1e-3.
+        Regularisation, λ. "auto" tries 1e-6, 1e-4 and 1e-3 on a sample, and the more rows there are
+        beside it, the less it takes.
     scale : {"auto", "standard", "uniform"} or None, default="auto"
         How features are brought to a common scale, inside: "standard" gives all of them the same
         variance, "uniform" multiplies all by one factor, for images and other features in one
@@ -122,7 +123,10 @@ class MultiplaneClassifier(HyperplaneClassifier):
     -----
     `partial_fit` keeps the first 2,048 rows of a stream, places its centres by them, learns them,
     and from then on each row as it comes; before, it predicts by the first 1, 2, 4, 8, … rows.
-    `fit` holds a scaled copy of dense data while it works.
+    A class that comes later gets one hyperplane. `fit` holds a scaled copy of the data while it
+    works. Early stopping waits for half of the passes at least: before that, steps do not get
+    smaller. Centres are placed by a sample of 10,000 to 40,000 rows, one for 8 rows of a class at
+    most.
 
     References
     ----------
@@ -220,8 +224,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         rows = examples.rows()
         sample = _sample(examples.y, rows, random)
         X, y = examples.X.source[sample], examples.y[sample]
+        weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
-        self.settings_ = self._choose(X, y, n_classes, len(rows), random, try_settings)
+        self.settings_ = self._choose(X, y, weight, n_classes, len(rows), random, try_settings)
         self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
         self.alpha_ = self.settings_["alpha"]
         start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
@@ -232,12 +237,13 @@ class MultiplaneClassifier(HyperplaneClassifier):
         self,
         X: Any,
         y: NDArray[np.int32],
+        weight: NDArray[np.float32] | None,
         n_classes: int,
         n_rows: int,
         random: np.random.RandomState,
         try_settings: bool,
     ) -> dict[str, Any]:
-        largest = max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * n_classes))
+        largest = max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * len(np.unique(y))))
         ways = {name: [getattr(self, name)] for name in _WAYS}
         for name, values in _WAYS.items():
             if getattr(self, name) == "auto":
@@ -247,7 +253,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         parts = folds(y, random) if try_settings and open_questions else []
         if not parts:
             return start
-        trials = Trials(self, X, y, n_classes, parts, new_seed(random))
+        trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
         search = Search(ways, trials.wrong, self._tried)
         found = [search.walk(start, ways)]
         if self.n_hyperplanes == "auto":  # the linear model is worth a try of its own
@@ -311,10 +317,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         """Drop hyperplanes that win nowhere, but leave every class one."""
         model = self._training.model()
         assert isinstance(model, HyperplaneModel)
-        rows = examples.rows()
-        part = len(rows) < len(examples)  # held out, or of weight zero
-        X = Matrix(examples.X.source[rows]) if part else examples.X
-        n_won = np.bincount(model.winners(X, self._n_threads()), minlength=len(model))
+        winners = model.winners(examples.X, self._n_threads())[examples.rows()]
+        n_won = np.bincount(winners, minlength=len(model))
         kept = n_won > 0
         for code in np.unique(model.owner):
             own = np.flatnonzero(model.owner == code)
@@ -322,6 +326,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
         learner = self._training.learner
         assert isinstance(learner, _native.Learner)
         learner.keep(np.flatnonzero(kept).tolist())
+        # For a stream that goes on from here: its rows are as good as any.
+        learner.rate, learner.sharing = 1.0, float(self.sharing)
+
+    def _patience(self) -> int:
+        return max(int(self.n_iter_no_change), self._n_passes // 2)
 
     # --- streams ---------------------------------------------------------------------------
 
@@ -386,17 +395,21 @@ class Trials:
         classifier: MultiplaneClassifier,
         X: Any,
         y: NDArray[np.int32],
+        weight: NDArray[np.float32] | None,
         n_classes: int,
         parts: list[Fold],
         seed: int,
     ) -> None:
         self.classifier, self.X, self.y, self.n_classes = classifier, X, y, n_classes
+        # In the mean 1, so that they count like rows.
+        self.weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
+        self.weighted = weight is not None
         self.parts, self.seed = parts, seed
         self._rows: dict[Any, tuple[Any, Any]] = {}  # scaled, to train and to test
         self._starts: dict[Any, Start] = {}
 
-    def wrong(self, settings: dict[str, Any]) -> tuple[int, int]:
-        n_wrong = n_tested = 0
+    def wrong(self, settings: dict[str, Any]) -> tuple[float, float]:
+        n_wrong = n_tested = 0.0
         for number, (train, test) in enumerate(self.parts):
             y = self.y[train]
             random = np.random.RandomState(self.seed)
@@ -410,15 +423,18 @@ class Trials:
                 self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
             clf = self.classifier
             learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
-            examples = Examples(Matrix(learnt), y)
-            n_passes = _passes(8, _TRIAL_WORK / (len(y) * _size(len(learner), examples.X)), 25)
+            weight = self.weight[train].astype(np.float32) if self.weighted else None
+            examples = Examples(Matrix(learnt), y, weight)
+            wanted = _TRIAL_WORK / (len(y) * _size(len(learner), examples.X))
+            n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, 25)
+            random = np.random.RandomState(self.seed)  # the same order in each trial
             annealed = Annealed(float(clf.sharing), n_passes)
             for _ in range(n_passes):
                 annealed.prepare(learner, examples)
                 examples.learn(learner, random.permutation(len(y)))
             codes = HyperplaneModel.of(learner).predict(Matrix(tested), clf._n_threads())
-            n_wrong += int(np.count_nonzero(codes != self.y[test]))
-            n_tested += len(test)
+            n_wrong += float(self.weight[test][codes != self.y[test]].sum())
+            n_tested += float(self.weight[test].sum())
         return n_wrong, n_tested
 
 

@@ -16,7 +16,7 @@ from multiplane.models._hyperplanes import HyperplaneModel
 _CHUNK = 1 << 20  # numbers converted at once
 _SQUARED_NORM = 4.0  # of a row, in the mean: beside the constant feature, which is 1
 _LARGEST_FACTOR = 1e20  # times a weight must stay in float32
-_CONSTANT = 1e-12  # times the mean's square: variance that is rounding
+_CONSTANT = 1e-24  # times the mean's square: variance that is rounding
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,12 @@ class Scaling:
     def of(self, learner: _native.Learner) -> HyperplaneModel:
         """The model of a learner that has seen scaled rows, for rows as they come."""
         scaled = HyperplaneModel.of(learner)
-        coef = scaled.coef * self.factor
-        moved = np.cumsum(np.column_stack([scaled.intercept, -coef * self.shift]), axis=1)
-        return HyperplaneModel.from_arrays(
-            coef.astype(np.float32),
-            moved[:, -1].astype(np.float32),
-            scaled.owner,
-            scaled.n_classes,
-        )
+        coef, intercept = scaled.coef.copy(), scaled.intercept.copy()
+        for i, row in enumerate(coef):  # one by one: they can be wide
+            exact = row * self.factor
+            intercept[i] -= np.cumsum(np.append(0.0, exact * self.shift))[-1]
+            coef[i] = exact
+        return HyperplaneModel.from_arrays(coef, intercept, scaled.owner, scaled.n_classes)
 
 
 def _moments(X: Any, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -30,8 +30,8 @@ _CAUTION, _DOWNWARDS = 0.5, 1.5
 @dataclass(frozen=True)
 class Trial:
     settings: dict[str, Any]
-    n_wrong: int
-    n_tested: int
+    n_wrong: float  # sums of weights
+    n_tested: float
 
     @property
     def error(self) -> float:
@@ -86,7 +86,7 @@ class Search:
     def __init__(
         self,
         ways: Mapping[str, Sequence[Any]],
-        wrong: Callable[[dict[str, Any]], tuple[int, int]],
+        wrong: Callable[[dict[str, Any]], tuple[float, float]],
         listener: Callable[[Trial], None],
     ) -> None:
         self.ways, self.wrong, self.listener = ways, wrong, listener
