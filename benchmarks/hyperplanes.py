@@ -58,6 +58,16 @@ def mnist_training() -> list[Outcome]:
     return [Outcome("mnist: SGDClassifier pass / pass", theirs / ours, 20.0, True, note)]
 
 
+def finding_alpha() -> list[Outcome]:
+    """Six values of λ tried, against a fit with the one that is found."""
+    X, y, *_ = load_mnist(return_X_y=True, download_if_missing=False)
+    auto = AMMClassifier(alpha="auto", random_state=0).fit(X, y)
+    given = AMMClassifier(alpha=auto.alpha_, random_state=0)
+    with_search, without = alternately(lambda: auto.fit(X, y), lambda: given.fit(X, y), rounds=2)
+    note = f"λ = {auto.alpha_:.1e}: {with_search:.2f} s against {without:.2f} s"
+    return [Outcome('mnist: alpha="auto" / a fit', with_search / without, 2.5, False, note)]
+
+
 def dense_training() -> list[Outcome]:
     # Without pruning there are 46 hyperplanes; at this λ about 2 % of the rows update.
     X, y = dense_clusters(n_clusters=240)
@@ -110,4 +120,11 @@ def memory() -> list[Outcome]:
     return [Outcome("extra memory of fit, MB", seen["extra"], 64.0, False, note)]
 
 
-BENCHMARKS = (sparse_training, mnist_training, dense_training, mnist_prediction, memory)
+BENCHMARKS = (
+    sparse_training,
+    mnist_training,
+    finding_alpha,
+    dense_training,
+    mnist_prediction,
+    memory,
+)
