@@ -481,6 +481,17 @@ def test_extreme_settings(extreme):
     assert np.isfinite(clf.coef_).all()
 
 
+def test_weights_and_rows_beyond_float32(short_opening):
+    X, y = problem(n=300)
+    clf = stream(X * np.float32(1e-12), y, [0, 300])
+    before = state(clf)
+    with pytest.raises(ValueError, match="weights"):
+        clf.partial_fit(X * np.float32(1e-12), y, sample_weight=np.full(300, 1e30))
+    with pytest.raises(ValueError, match="beyond 1e15"):
+        clf.partial_fit(X * np.float32(1e12), y)
+    assert state(clf) == before
+
+
 def test_bad_rows_leave_a_stream_as_it_was(short_opening):
     X, y = problem(n=300)
     for first in (20, 280):

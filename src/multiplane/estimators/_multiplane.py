@@ -334,9 +334,20 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     # --- streams ---------------------------------------------------------------------------
 
+    def _reach(self, matrix: Matrix) -> float:
+        # Rows are learnt as they are scaled: the first ones to at most √(4n), 1,000 for a million.
+        return max(1e3, self._scaled_largest(matrix)) if hasattr(self, "_scaling") else 1e3
+
+    def _scaled_largest(self, matrix: Matrix) -> float:
+        """A bound on the numbers that scaling makes of these."""
+        shift, factor = np.abs(self._scaling.shift), self._scaling.factor
+        return float(factor.max(initial=0) * (matrix.largest() + shift.max(initial=0)))
+
     def _check_stretch(self, stretch: Stretch) -> None:
         if hasattr(self, "_training"):
             self._check_kind(stretch.X)
+            if self._scaled_largest(stretch.examples.X) > _native.LARGEST:
+                Matrix(self._scaling(stretch.X))  # raises where the bound was right
 
     def _check_kind(self, X: Any) -> None:
         if sp.issparse(X) and self._scaling.shift.any():
