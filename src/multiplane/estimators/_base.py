@@ -467,9 +467,12 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             learners.append(self._make_learner(examples, n_classes, seed))
             self._classes_changed(learners[-1])
         wrong = progressive(learners, self._model_type, examples, order)
-        # λ times the number of steps is what such a trial can tell.
-        n_steps = len(examples.rows()) * int(self.max_iter)
-        return _ALPHAS[int(np.argmin(wrong))] * len(order) / n_steps
+        # The largest that is not worse by more than chance; and λ times the number of steps is what
+        # such a trial can tell.
+        best = next(
+            a for a, n in zip(_ALPHAS, wrong, strict=True) if n <= min(wrong) + min(wrong) ** 0.5
+        )
+        return best * len(order) / (len(examples.rows()) * int(self.max_iter))
 
     def _check_same_learner(self) -> None:
         """Parameters that are part of the state cannot change while training goes on."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import time
+import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -34,6 +36,7 @@ _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _TRIAL_WORK = 4e9
+_FAR = 1e5  # standard deviations from zero: two digits are left
 _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 
 # What "auto" tries, and where it begins.
@@ -43,14 +46,17 @@ _WAYS: dict[str, tuple[Any, ...]] = {
     "n_hyperplanes": (1, 2, 8, 30, 90, 270),
 }
 _BEGIN = {"scale": "standard", "alpha": 1e-6, "n_hyperplanes": 30}
+# Without trials, for the first rows of a stream, which are seen several times.
+_WHILE_OPENING = {"alpha": 1e-4, "n_hyperplanes": 8}
+_OPENING_PASSES = 10
 
 
 @dataclass(frozen=True)
 class Opening:
     """The first rows of a stream, in which the centres are placed.
 
-    Before so many rows have come, the model is that of the first 1, 2, 4, 8, … of them: it does
-    not depend on how the stream is cut into calls.
+    Before so many rows have come, the model is that of the first ones, at least four fifths of
+    them: of 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 …, however the stream is cut into calls.
     """
 
     seed: int
@@ -63,7 +69,8 @@ class Opening:
 
     @property
     def n_learnt(self) -> int:
-        return 1 << (self.n_rows.bit_length() - 1) if self.n_rows else 0
+        spare = max(0, self.n_rows.bit_length() - 3)
+        return self.n_rows >> spare << spare
 
     def first(self, n: int, classes: NDArray[Any]) -> Examples:
         """The first n rows that take part."""
@@ -117,12 +124,14 @@ class MultiplaneClassifier(HyperplaneClassifier):
     {attributes}
     settings_ : dict of what was chosen for ``n_hyperplanes``, ``alpha`` and ``scale``
     trials_ : list of dictionaries: settings tried, and their ``error`` on held-out rows of the
-        sample
+        sample. One setting is changed after the other as long as it helps; fewer hyperplanes must
+        be clearly better, for a trial sees fewer rows than `fit`
 
     Notes
     -----
     `partial_fit` keeps the first 2,048 rows of a stream, places its centres by them, learns them,
-    and from then on each row as it comes; before, it predicts by the first 1, 2, 4, 8, … rows.
+    and from then on each row as it comes. Before that, it predicts by a rough model of the rows so
+    far, or of four fifths of them at least. With fewer rows than that use `fit`.
     A class that comes later gets one hyperplane. `fit` holds a scaled copy of the data while it
     works. Early stopping waits for half of the passes at least: before that, steps do not get
     smaller. Centres are placed by a sample of 10,000 to 40,000 rows, one for 8 rows of a class at
@@ -220,6 +229,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _begin(self, examples: Examples, n_classes: int, seed: int, try_settings: bool) -> None:
         """Choose settings, scale, and place the hyperplanes."""
+        began = time.perf_counter()
         random = np.random.RandomState(seed)
         rows = examples.rows()
         sample = _sample(examples.y, rows, random)
@@ -232,6 +242,22 @@ class MultiplaneClassifier(HyperplaneClassifier):
         start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
         learner = self._learner(start, self.alpha_, n_classes)
         self._training = Training(learner, self._scaling, self._fixed_parameters())
+        self._training.tally.seconds = time.perf_counter() - began
+        self._warn_of_distance()
+
+    def _warn_of_distance(self) -> None:
+        # In the mean a feature's standard deviation is √(4/d) after scaling.
+        far = (
+            np.abs(self._scaling.shift)
+            * self._scaling.factor
+            * np.sqrt(len(self._scaling.shift) / 4)
+        )
+        if far.max(initial=0) > _FAR:
+            warnings.warn(
+                f"column {int(far.argmax())} lies {far.max():.0e} standard deviations from zero: "
+                f"float32 keeps little of how it varies; subtract its mean",
+                stacklevel=6,
+            )
 
     def _choose(
         self,
@@ -243,25 +269,31 @@ class MultiplaneClassifier(HyperplaneClassifier):
         random: np.random.RandomState,
         try_settings: bool,
     ) -> dict[str, Any]:
+        auto = self.n_hyperplanes == "auto"
         largest = max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * len(np.unique(y))))
         ways = {name: [getattr(self, name)] for name in _WAYS}
         for name, values in _WAYS.items():
             if getattr(self, name) == "auto":
                 ways[name] = [v for v in values if name != "n_hyperplanes" or v <= largest]
         start = {n: _BEGIN[n] if _BEGIN[n] in ways[n] else ways[n][-1] for n in ways}
+        if sp.issparse(X) and X.shape[1] > n_rows and auto:  # text is linear, and trials are long
+            start["n_hyperplanes"] = 1
         open_questions = any(len(values) > 1 for values in ways.values())
-        parts = folds(y, random) if try_settings and open_questions else []
+        if not try_settings:
+            rough = {**_WHILE_OPENING, "scale": "uniform" if sp.issparse(X) else "standard"}
+            return {n: rough[n] if len(ways[n]) > 1 else start[n] for n in ways}
+        parts = folds(y, random) if open_questions else []
         if not parts:
             return start
         trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
-        search = Search(ways, trials.wrong, self._tried)
+        search = Search(ways, trials.wrong, self._tried, thorough=("alpha",))
         found = [search.walk(start, ways)]
-        if self.n_hyperplanes == "auto":  # the linear model is worth a try of its own
+        if auto:  # the linear model is worth a try of its own
             found.append(search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha")))
         chosen = dict(min(found, key=lambda trial: trial.error).settings)
         if isinstance(self.alpha, str):  # λ times the number of rows is what a trial can tell
             chosen["alpha"] *= len(parts[0][0]) / n_rows
-        if self.n_hyperplanes == "auto" and chosen["n_hyperplanes"] > 1:
+        if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
             chosen["n_hyperplanes"] = min(more, ways["n_hyperplanes"][-1])
         return chosen
@@ -379,10 +411,12 @@ class MultiplaneClassifier(HyperplaneClassifier):
         if opening.n_learnt > n_learnt:
             examples = opening.first(opening.n_learnt, anew.classes_)
             n_classes = len(anew.classes_)
-            anew._begin(examples, n_classes, opening.seed, opening.n_learnt == _OPENING)
-            learner = anew._training.learner
+            at_last = opening.n_learnt == _OPENING
+            anew._begin(examples, n_classes, opening.seed, try_settings=at_last)
             scaled = anew._as_learnt(examples)
-            anew._training.tally.add(scaled.learn(learner, scaled.rows()), 0.0)
+            for _ in range(1 if at_last else _OPENING_PASSES):
+                counts = scaled.learn(anew._training.learner, scaled.rows())
+                anew._training.tally.add(counts, 0.0)
         else:
             before = self._training.tally.copy()
             if len(anew.classes_) > len(self.classes_):

@@ -80,7 +80,7 @@ class Search:
     """A walk from setting to setting, as long as it leads to something better.
 
     `ways` are the values of each setting in their natural order; `wrong` tells how many of how many
-    test rows some settings get wrong.
+    test rows some settings get wrong. Of the `thorough` ways all values are tried.
     """
 
     def __init__(
@@ -88,8 +88,10 @@ class Search:
         ways: Mapping[str, Sequence[Any]],
         wrong: Callable[[dict[str, Any]], tuple[float, float]],
         listener: Callable[[Trial], None],
+        thorough: Iterable[str] = (),
     ) -> None:
         self.ways, self.wrong, self.listener = ways, wrong, listener
+        self.thorough = set(thorough)
         self.trials: list[Trial] = []
 
     def trial(self, settings: dict[str, Any]) -> Trial:
@@ -109,7 +111,9 @@ class Search:
                 place = values.index(best.settings[name]) + direction
                 while 0 <= place < len(values):
                     other = self.trial({**best.settings, name: values[place]})
-                    if not other.beats(best, _CAUTION if direction > 0 else _DOWNWARDS):
+                    if other.beats(best, _CAUTION if direction > 0 else _DOWNWARDS):
+                        best = other
+                    elif name not in self.thorough:
                         break
-                    best, place = other, place + direction
+                    place += direction
         return best
