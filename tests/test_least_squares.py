@@ -781,6 +781,7 @@ class Kill:
     def on_fit_task_end(self, estimator, context):
         if context.task_name == "stage" and len(estimator.history_) == 3:
             signal.setitimer(signal.ITIMER_REAL, 0.02)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 signal.signal(signal.SIGALRM, lambda *a: os.kill(os.getpid(), signal.SIGINT))
 clf = StagewiseLeastSquaresClassifier(n_stages=100000, random_state=0).set_callbacks(Kill())
 try:

@@ -396,8 +396,10 @@ def test_ctrl_c_in_the_middle_of_a_pass(monkeypatch):
 
 
 ENDLESS = """
+import signal
 import warnings
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from multiplane import {name}
 warnings.simplefilter("always")
 X = np.random.RandomState(0).randn(20_000, 100).astype(np.float32)
