@@ -16,6 +16,7 @@ from multiplane.datasets import make_checkerboard
 from multiplane.estimators import _multiplane
 from multiplane.models._scaling import Scaling
 from multiplane.solvers._selection import Search, Trial, folds, progressive
+from multiplane.solvers._sgd import Annealed
 from multiplane.solvers._tangents import tangents
 
 FIXED = {"n_hyperplanes": 4, "alpha": 1e-5, "scale": "standard"}
@@ -287,6 +288,8 @@ def test_auto_alpha(name):
         for alpha in (1e-2, 1e-4, 1e-6)
     ]
     assert clf.score(X, y) > max(scores) - 0.1
+    longer = VARIANTS[name](alpha="auto", random_state=0, max_iter=10).fit(X, y)
+    assert longer.alpha_ == pytest.approx(clf.alpha_ / 2), "λ times the number of steps"
     with pytest.raises(ValueError, match="alpha_ that fit finds"):
         VARIANTS[name](alpha="auto").partial_fit(X, y, classes=[0, 1, 2])
     clf.partial_fit(X, y)  # which can go on from there
@@ -429,11 +432,25 @@ def test_dense_rows_are_not_followed_by_sparse_ones(short_opening):
 
 def test_held_out_rows_have_no_say_in_what_is_dropped():
     X, y = problem(n=300)
-    weight = np.ones(300)
-    weight[:100] = 0
-    clf = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y, sample_weight=weight)
-    present = MultiplaneClassifier(random_state=0, **FIXED).fit(X[100:], y[100:])
-    assert clf.n_hyperplanes_ == present.n_hyperplanes_
+    clf = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)
+    rows = np.arange(6)
+    won = np.unique(clf.apply(X[rows]))
+    absent = set(clf.classes_) - set(clf.hyperplane_class_[won])
+    assert len(won) + len(absent) < clf.n_hyperplanes_
+    clf._tidy_up(Examples(Matrix(X), y.astype(np.int32), None, rows))
+    assert clf.n_hyperplanes_ == len(won) + len(absent)  # a class keeps one
+
+
+def test_steps_shrink_in_the_second_half():
+    X, y = problem(n=200)
+    learner = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)._training.learner
+    annealed, rates, sharings = Annealed(2.0, n_passes=8), [], []
+    for _ in range(8):
+        annealed.prepare(learner, None)
+        rates.append(learner.rate)
+        sharings.append(learner.sharing)
+    assert rates == [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
+    assert sharings == [2, 1.5, 1, 0.5, 0, 0, 0, 0]
 
 
 def test_early_stopping_waits_for_small_steps():
@@ -461,6 +478,11 @@ def test_trials_know_of_weights():
     clf = MultiplaneClassifier(random_state=0, class_weight="balanced").fit(X, y)
     assert clf.score(X[y == 1], y[y == 1]) > 0.9
     assert clf.score(X, y) > 0.9
+    # Wrong labels of little weight disturb no trial.
+    y = (X[:, 0] > 0).astype(int)
+    weight = np.where(random.rand(1500) < 0.45, 1e-3, 1.0)
+    clf.set_params(class_weight=None).fit(X, np.where(weight < 1, 1 - y, y), sample_weight=weight)
+    assert min(trial["error"] for trial in clf.trials_) < 0.01
 
 
 def test_a_stream_goes_on_from_a_fit():
