@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 from test_bad_input import CALLS, FAULTS, INDEX_FAULT
 from test_threads import together
 
-from multiplane import BudgetedPegasosClassifier, _native
+from multiplane import BudgetedPegasosClassifier, ProjectronClassifier, _native
+from multiplane.datasets import make_checkerboard
 
 # Those whose kernel values are bounded by nothing.
 POLY = dict(kernel="poly", degree=3, maintenance="remove", budget=20, random_state=0)
@@ -120,7 +121,7 @@ def test_parameters_that_cannot_change_on_the_way(name, value, call, n):
     getattr(clf, call)(X, y)
 
 
-@pytest.mark.parametrize("gamma", [1.0, "scale", "auto"])
+@pytest.mark.parametrize("gamma", [1.0, "scale"])
 def test_kernel_values_that_overflow(gamma):
     """A first call, a later one, a warm start: an error, and nothing has happened."""
     X, y = problem(n=300)
@@ -229,9 +230,30 @@ def test_the_bindings_check_everything():
 # --- gamma="scale" on a stream -------------------------------------------------------------
 
 
+@pytest.mark.parametrize("make", [BudgetedPegasosClassifier, ProjectronClassifier])
+def test_auto_gamma(make):
+    """Found in `fit` by trial; with squares of a tenth, "scale" is far too wide."""
+    X, y = make_checkerboard(10, 10, n=6000, random_state=0)
+    clf, scale = (make(gamma=g, random_state=0).fit(X, y) for g in ("auto", "scale"))
+    assert clf.gamma_ == 16 * scale.gamma_
+    assert clf.score(X, y) > scale.score(X, y) + 0.1
+    assert state(clf) == state(make(gamma=clf.gamma_, random_state=0).fit(X, y))
+    with pytest.raises(ValueError, match="gamma_ that fit finds"):
+        make(gamma="auto").partial_fit(X, y, classes=[0, 1])
+    clf.partial_fit(X, y)  # which can go on from there
+    # Where classes are wide apart, "scale" does as well as anything finer.
+    X, y = problem(n=600)
+    assert make(gamma="auto", random_state=0).fit(csr(X), y).gamma_ > 0
+
+
+def test_auto_gamma_tries_nothing_that_overflows():
+    X, y = problem(n=300)
+    clf = BudgetedPegasosClassifier(gamma="auto", alpha="auto", **POLY | {"degree": 12}).fit(X, y)
+    assert np.isfinite(clf.decision_function(X)).all()
+
+
 def test_gamma():
     X, y = problem()
-    assert BudgetedPegasosClassifier(gamma="auto").fit(X, y).gamma_ == 1 / 7
     scale = BudgetedPegasosClassifier(gamma="scale").fit(csr(X), y).gamma_
     assert scale == pytest.approx(1 / (7 * np.var(X.astype(np.float64))), rel=1e-12)
     assert BudgetedPegasosClassifier(gamma="scale").fit(X, y).gamma_ == scale

@@ -20,7 +20,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from multiplane import datasets
+from multiplane import StagewiseLeastSquaresClassifier, datasets
 from multiplane._arrays import Place
 from multiplane.features import (
     ConvolutionalPatches,
@@ -140,7 +140,7 @@ def test_bad_rows_are_refused(make):
 @pytest.mark.parametrize(
     ("generator", "message"),
     [
-        (RandomFourier(width="mean"), r"'1.3\*median', got 'mean'; 'median' is a good start"),
+        (RandomFourier(width="mean"), r"'auto', got 'mean'; 'median' is a good start"),
         (RandomFourier(width="x*median"), "got 'x\\*median'"),
         (RandomFourier(width="-1*median"), "got '-1\\*median'"),
         (RandomFourier(width=0.0), "'width' parameter of RandomFourier must be"),
@@ -322,6 +322,43 @@ def test_widths():
     assert width(same) == pytest.approx(np.linalg.norm(same[0] - same[-1]))
     # After the projection distances are smaller.
     assert width(X, n_components=1) < 0.8 * median
+
+
+@pytest.mark.parametrize("make", [RandomFourier, RandomPolynomial, RandomLogit])
+def test_width_by_trial(make):
+    """As the labels ask: fine structure needs a small width, a noisy slope a large one."""
+    random = np.random.RandomState(0)
+    X = random.rand(3000, 2)
+    fine = (np.floor(X * 6).sum(axis=1) % 2).astype(int)
+    slope = np.where(X[:, 0] > 0.5 + random.randn(3000) / 4, "right", "left")
+
+    def width(y, X=X, weight=None, **parameters):
+        generator = make(64, width="auto", **parameters)
+        return generator.prepare(X, np.random.RandomState(0), weight, y).width
+
+    median = make(2).prepare(X, np.random.RandomState(0)).width
+    codes = np.unique(slope, return_inverse=True)[1]
+    if make is RandomFourier:  # the others have scales of many sizes anyway
+        assert width(fine) < median < width(codes)
+    assert width(codes) == width(codes)
+    assert width(codes) == pytest.approx(width(codes, X=sp.csr_array(X)), rel=1e-12)
+    assert width(np.eye(2, dtype=int)[codes]) == width(codes)  # as indicators
+    # A row of weight 0 is as good as absent: fine structure that does not count.
+    weight = np.r_[np.zeros(1500), np.ones(1500)]
+    both = np.r_[fine[:1500], codes[1500:]]
+    assert width(both, weight=weight) == width(codes[1500:], X=X[1500:])
+    # Through the public faces, with labels of any kind.
+    transformer = make(8, width="auto", random_state=0).fit(X, slope)
+    assert transformer.transform(X).shape == (3000, 8)
+    clf = StagewiseLeastSquaresClassifier(features=make(width="auto"), n_stages=2, random_state=0)
+    assert clf.fit(X, slope).score(X, slope) > 0.75
+    with pytest.raises(ValueError, match="needs labels, got y=None"):
+        make(8, width="auto").fit(X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        make(8, width="auto").fit(X, slope[:-1])
+    assert make(1, width="auto").fit(X[:1], slope[:1])
+    constant = np.ones((20, 2))
+    assert np.isfinite(make(4, width="auto").fit(constant, slope[:20]).transform(constant)).all()
 
 
 @pytest.mark.parametrize("n_components", [None, 3])

@@ -260,10 +260,12 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "class_weight='balanced' needs all labels and does not work with partial_fit; "
                 "pass a dictionary of weights, or sample_weight"
             )
-        if first and not self._can_stream():
+        tried = self._found_by_trial() if first else ()
+        if tried:
             raise ValueError(
-                "alpha='auto' looks for λ among all rows, which a stream does not have; pass a "
-                "number, for example the alpha_ that fit finds with the first rows"
+                f"{tried[0]}='auto' is found by trial among all rows, which a stream does not "
+                f"have; pass a number, for example the {tried[0]}_ that fit finds with the first "
+                f"rows"
             )
         with unchanged_on_error(self):
             X, y = self._check_examples(X, y, reset=first)
@@ -452,9 +454,9 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Whether there is something that a `fit` with a warm start can go on from."""
         return hasattr(self, "_training")
 
-    def _can_stream(self) -> bool:
-        """Whether a stream can begin with these parameters."""
-        return getattr(self, "alpha", None) != "auto"
+    def _found_by_trial(self) -> tuple[str, ...]:
+        """Parameters that `fit` finds with all rows, so that a stream cannot begin with them."""
+        return tuple(name for name in ("alpha", "gamma") if getattr(self, name, None) == "auto")
 
     def _find_alpha(self, examples: Examples, n_classes: int, seed: int) -> float:
         """λ; "auto": the best of some by progressive validation, in one reading of a sample."""
@@ -462,17 +464,28 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if alpha != "auto":
             return float(alpha)
         order = np.random.RandomState(seed).permutation(examples.rows())[:_AUTO_ROWS]
+        best = self._best("alpha_", _ALPHAS, examples, n_classes, seed, order)
+        # λ times the number of steps is what such a trial can tell.
+        return best * len(order) / (len(examples.rows()) * int(self.max_iter))
+
+    def _best(
+        self,
+        name: str,
+        values: tuple[float, ...],
+        examples: Examples,
+        n_classes: int,
+        seed: int,
+        order: NDArray[np.int64],
+    ) -> float:
+        """The first of the values that is not worse than the best by more than chance."""
         learners = []
-        for self.alpha_ in _ALPHAS:
+        for value in values:
+            setattr(self, name, value)
             learners.append(self._make_learner(examples, n_classes, seed))
             self._classes_changed(learners[-1])
         wrong = progressive(learners, self._model_type, examples, order)
-        # The largest that is not worse by more than chance; and λ times the number of steps is what
-        # such a trial can tell.
-        best = next(
-            a for a, n in zip(_ALPHAS, wrong, strict=True) if n <= min(wrong) + min(wrong) ** 0.5
-        )
-        return best * len(order) / (len(examples.rows()) * int(self.max_iter))
+        limit = min(wrong) + min(wrong) ** 0.5
+        return next(v for v, n in zip(values, wrong, strict=True) if n <= limit)
 
     def _check_same_learner(self) -> None:
         """Parameters that are part of the state cannot change while training goes on."""

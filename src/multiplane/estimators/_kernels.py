@@ -26,6 +26,9 @@ _LARGEST_KERNEL = 1e30
 
 # γ‖x‖², the part of an RBF exponent that cancels, above which 5 % of a value may be rounding.
 _FAR_AWAY = 0.05 * 2**22
+# What gamma="auto" tries, in units of gamma="scale", and on how many rows.
+_MULTIPLES = (16.0, 4.0, 1.0, 0.25)
+_AUTO_ROWS = 5_000
 # Rows of a stream from which gamma="scale" is found.
 _OPENING = 256
 
@@ -105,6 +108,8 @@ class KernelClassifier(StreamClassifier):
     def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
         self._check_kernel()
         self.gamma_ = self._find_gamma(examples)
+        if self.gamma == "auto":
+            self.gamma_ = self._try_gammas(examples, n_classes, seed)
         self._check_numbers(examples, self.gamma_)
         self._opening = None
         super()._start(examples, n_classes, seed)
@@ -127,12 +132,10 @@ class KernelClassifier(StreamClassifier):
         self._check_numbers(stretch.examples, gamma)
 
     def _find_gamma(self, *parts: Examples) -> float:
-        """As in scikit-learn's SVC."""
+        """A number, or "scale" as in scikit-learn's SVC: where "auto" begins, too."""
         if isinstance(self.gamma, Real):
             return float(self.gamma)
         n_features = parts[0].X.shape[1]
-        if self.gamma == "auto":
-            return 1 / n_features
         n_values, moments = 0, (0.0, 0.0)
         for part in parts:
             rows = part.rows()
@@ -144,6 +147,17 @@ class KernelClassifier(StreamClassifier):
         if variance <= 1e-12 * squares / n_values:
             return 1.0
         return float(np.clip(1 / (n_features * variance), 1e-30, _LARGEST_KERNEL))
+
+    def _try_gammas(self, examples: Examples, n_classes: int, seed: int) -> float:
+        """The largest of some that is as good as the best by progressive validation."""
+        order = np.random.RandomState(seed).permutation(examples.rows())[:_AUTO_ROWS]
+        if hasattr(self, "alpha"):  # Projectron has none; to be found: as many steps as 1/λ
+            self.alpha_ = 1 / len(order) if isinstance(self.alpha, str) else float(self.alpha)
+        gammas = [float(self.gamma_ * multiple) for multiple in _MULTIPLES]
+        fit = [g for g in gammas if self._largest_kernel(examples.X, g) <= _LARGEST_KERNEL]
+        if not fit:
+            return self.gamma_  # and an error follows
+        return self._best("gamma_", tuple(fit), examples, n_classes, seed, order)
 
     def _is_opening(self) -> bool:
         """Whether the width of the kernel is still to be found."""
@@ -226,8 +240,9 @@ def _number_of_rows(parts: tuple[Stretch, ...]) -> int:
 _KERNEL = """    kernel : {"rbf", "poly", "linear", "sigmoid"}, default="rbf"
         exp(−γ‖x − v‖²), (γ x·v + coef0)^degree, x·v or tanh(γ x·v + coef0).
     gamma : "scale", "auto" or float, default="scale"
-        γ. "scale" is 1 / (n_features · variance of X), "auto" is 1 / n_features, as in `SVC`. On a
-        stream "scale" looks at the first 256 rows. Raise it for finer structure.
+        γ. "scale" is 1 / (n_features · variance of X), as in `SVC`; on a stream, of its first 256
+        rows. "auto" (not as in `SVC`) tries 16, 4, 1 and 1/4 times that by progressive validation
+        on at most 5,000 rows, in `fit` alone. Raise it for finer structure.
     degree : int, default=3
         Of the polynomial kernel.
     coef0 : float, default=0.0

@@ -458,11 +458,11 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
     def _n_tasks(self) -> int:
         return int(self.n_stages)
 
-    def _prepare(self, X: Any, weight: Any) -> Source:
+    def _prepare(self, X: Any, weight: Any, y: Any) -> Source:
         generator = self.features
         if generator is None:
             generator = FeatureSubset() if sp.issparse(X) else RandomFourier()
-        return prepared(generator, X, weight, self._seed)
+        return prepared(generator, X, weight, y, self._seed)
 
     def _update(self) -> Update:
         basis = functions(self.basis) if self.update == "calibrated" else ()

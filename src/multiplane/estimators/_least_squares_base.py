@@ -150,7 +150,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 self._source, self._model = copy.deepcopy(self._source), self._model.at(place)
                 self.history_ = [e for e in self.history_ if e["n_iter"] <= self.n_iter_]
             else:
-                self._source = self._prepare(X, weight)
+                self._source = self._prepare(X, weight, values)
                 self.history_, self.n_iter_ = [], 0
             self._source.input = self._source.input.to(place)
             self._begun = self.n_iter_
@@ -412,10 +412,10 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 f"them back, or set warm_start=False to start anew"
             )
 
-    def _prepare(self, X: Any, weight: Any) -> Source:
+    def _prepare(self, X: Any, weight: Any, y: Any) -> Source:
         if self.features is None:
             return Source(Same(X.shape[1]))
-        return prepared(self.features, X, weight, self._seed)
+        return prepared(self.features, X, weight, y, self._seed)
 
     def _map(self, task: Task) -> FeatureMap:
         """All features at once."""
@@ -457,7 +457,7 @@ def _dependence(factor: Factor) -> str:
     )
 
 
-def prepared(generator: FeatureGenerator, X: Any, weight: Any, seed: int) -> Source:
+def prepared(generator: FeatureGenerator, X: Any, weight: Any, y: Any, seed: int) -> Source:
     generator = clone(generator)
     generator._validate_params()
-    return generator.prepare(X, np.random.RandomState(seed), weight)
+    return generator.prepare(X, np.random.RandomState(seed), weight, y)

@@ -6,7 +6,7 @@ From the source come *maps* (`FeatureMap`), one for each block of features: smal
 that turn rows into features, chunk by chunk. Learners keep the maps; the features of all rows
 together never exist.
 
-    source = generator.prepare(X, random, weight)   # once
+    source = generator.prepare(X, random, weight, y)   # once
     rows = source.input(X)                      # once: PCA, say; usually the rows themselves
     for stage in ...:
         map = source.draw(512, random, gradient)
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from multiplane._arrays import Place, chunks, detached, floats_for, moved
+from multiplane._arrays import Place, chunks, detached, floats_for, moved, to_numpy
 
 # How fast the loss falls with each input's weight, (n_inputs,): ‖Σᵢ rᵢ xᵢⱼ‖ for input j.
 Gradient = Callable[[], NDArray[np.float64]]
@@ -117,10 +117,13 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
     n_features: int
     random_state: Any
 
-    def prepare(self, X: Any, random: np.random.RandomState, weight: Any = None) -> Source:
+    def prepare(
+        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
+    ) -> Source:
         """Learn from X, which has been checked: an array of floats, or a CSR matrix.
 
-        `weight` (NumPy, (n,), or None) says how much each row counts; one of 0 not at all.
+        `weight` (NumPy, (n,), or None) says how much each row counts; one of 0 not at all. `y`
+        (NumPy: codes (n,), an indicator matrix (n, n_labels), or None) is for those that ask.
         """
         raise NotImplementedError
 
@@ -130,12 +133,15 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_inputs)
-        y : ignored
+        y : array of shape (n_samples,), optional
+            Labels: looked at by ``width="auto"`` alone.
         """
         self._validate_params()
         X = self._check(X, reset=True)
         random = check_random_state(self.random_state)
-        source = self.prepare(X, random)
+        if y is not None:
+            check_consistent_length(X, y)
+        source = self.prepare(X, random, None, None if y is None else codes_of(y))
         map = source.draw(int(self.n_features), random)
         if map.n_features < self.n_features:
             raise ValueError(
@@ -183,6 +189,12 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def codes_of(y: Any) -> NDArray[Any]:
+    """Labels of any kind as numbers 0, 1, …; of several labels a row, their indicators."""
+    y = np.asarray(to_numpy(y))
+    return y if y.ndim == 2 else np.unique(y, return_inverse=True)[1]
 
 
 def floats_at_once(place: Place) -> int:

@@ -493,7 +493,9 @@ class ConvolutionalPatches(FeatureGenerator):
         self.products = products
         self.random_state = random_state
 
-    def prepare(self, X: Any, random: np.random.RandomState, weight: Any = None) -> PatchSource:
+    def prepare(
+        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
+    ) -> PatchSource:
         geometry = self._geometry(X.shape[1])
         seen = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
         sample = random.permutation(seen)[:_IMAGES]

@@ -10,7 +10,7 @@ approaches for multi-class prediction", ICML 2014.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -25,6 +25,9 @@ from multiplane._arrays import Place, chunks, dense, like, numpy_dtype, some_row
 from multiplane.features._base import FeatureGenerator, FeatureMap, Gradient, Same, Source
 
 _SAMPLE = 1000  # rows for the median: half a million pairs, whose median is good to 1 or 2 %
+# For width="auto": rows, features and ridge of a trial, and what is tried.
+_TRIAL_ROWS, _TRIAL_FEATURES, _TRIAL_RIDGE = 4_000, 512, 1e-3
+_MULTIPLES = (1.0, 0.35, 0.5, 0.7, 1.4, 2.0, 2.8)
 _MOST_COLUMNS = 16_384  # of a covariance matrix: 2 GB
 
 
@@ -135,8 +138,8 @@ def _multiple_of_median(width: Any) -> float | None:
         multiple = 0.0
     if name.strip() != "median" or not 0 < multiple < np.inf:
         raise ValueError(
-            "width must be a positive number, 'median' or a multiple such as '1.3*median', got "
-            f"{width!r}; 'median' is a good start"
+            "width must be a positive number, 'median', a multiple such as '1.3*median' or 'auto', "
+            f"got {width!r}; 'median' is a good start"
         )
     return multiple
 
@@ -155,6 +158,48 @@ class RandomSource(Source):
         return random.standard_normal((len(self.centre), n)) / self.width
 
 
+def best_width(
+    source: RandomSource,
+    rows: Any,
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    random: np.random.RandomState,
+) -> RandomSource:
+    """The source with the width whose features predict a quarter of the rows best.
+
+    Least squares of 0 and 1 on one block of features, the same random numbers for each width.
+    """
+    n_train = len(y) - len(y) // 4
+    if n_train < 2:
+        return source
+    Y = y.astype(np.float64) if y.ndim == 2 else np.eye(int(y.max()) + 1)[y]
+    n_features = min(_TRIAL_FEATURES, n_train // 2)
+    state = random.get_state()
+    best, least = source, np.inf
+    for multiple in _MULTIPLES:
+        random.set_state(state)
+        other = replace(source, width=multiple * source.width)
+        Z = dense(other.draw(n_features, random)(rows)).astype(np.float64)
+        loss = _held_out_loss(Z, Y, weight, n_train)
+        if loss < least:
+            best, least = other, loss
+    return best
+
+
+def _held_out_loss(
+    Z: NDArray[np.float64], Y: NDArray[np.float64], weight: NDArray[np.float64], n_train: int
+) -> float:
+    """Weighted squared error of ridge regression on the rows from the n_train-th on."""
+    share = (weight / weight[:n_train].sum())[:, None]
+    Z, Y = (A - (share * A)[:n_train].sum(axis=0) for A in (Z, Y))
+    C = (share * Z)[:n_train].T @ Z[:n_train]
+    diagonal = np.diag_indices_from(C)
+    C[diagonal] *= 1 + _TRIAL_RIDGE
+    C[diagonal] += 1e-9 * C.max() + 1e-300  # some features may not vary
+    W = scipy.linalg.solve(C, (share * Z)[:n_train].T @ Y[:n_train], assume_a="pos")
+    return float(np.sum(share[n_train:] * (Z[n_train:] @ W - Y[n_train:]) ** 2))
+
+
 class RandomGenerator(FeatureGenerator):
     """What the three have in common: how `width` and `n_components` are read."""
 
@@ -168,11 +213,27 @@ class RandomGenerator(FeatureGenerator):
     width: float | str
     n_components: int | None
 
-    def prepare(self, X: Any, random: np.random.RandomState, weight: Any = None) -> RandomSource:
-        return self._source(**self._learn(X, random, weight))
+    def prepare(
+        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
+    ) -> RandomSource:
+        if self.width == "auto" and y is None:
+            raise ValueError(
+                "width='auto' is found by trial and needs labels, got y=None; pass y, or take "
+                "width='median'"
+            )
+        source = self._make_source(**self._learn(X, random, weight))
+        if self.width != "auto":
+            return source
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        index = random.permutation(np.flatnonzero(weight))[:_TRIAL_ROWS]
+        rows = to_numpy(source.input.to(Place.of(X))(some_rows(X, index)))
+        return best_width(source, rows, y[index], weight[index], random)
+
+    def _make_source(self, **learnt: Any) -> RandomSource:
+        return self._source(**learnt)
 
     def _learn(self, X: Any, random: np.random.RandomState, weight: Any) -> dict[str, Any]:
-        multiple = _multiple_of_median(self.width)
+        multiple = 1.0 if self.width == "auto" else _multiple_of_median(self.width)
         n, d = X.shape
         input: FeatureMap = Same(d)
         if self.n_components is not None:
@@ -243,9 +304,10 @@ class RandomFourier(RandomGenerator):
     ----------
     n_features : int
         With an odd number there is one cosine more than there are sines.
-    width : float, "median" or a multiple such as "1.3*median"
+    width : float, "median", a multiple such as "1.3*median", or "auto"
         s of the paper's kernel is 2·width². "median" is the median distance between two of (at
-        most) 1,000 rows, after the projection on principal axes. Wider is smoother.
+        most) 1,000 rows, after the projection on principal axes. Wider is smoother. "auto" tries
+        seven multiples, 0.35 to 2.8, on (at most) 4,000 rows and needs their labels.
     n_components : int or None
         Project the rows on so many principal axes first: cheaper, and often as good.
     random_state : int, RandomState or None
@@ -352,7 +414,7 @@ class RandomPolynomial(RandomGenerator):
     n_features : int
     degree : int
         How many linear functions are multiplied; 1 is a random projection.
-    width : float, "median" or a multiple such as "1.3*median"
+    width : float, "median", a multiple such as "1.3*median", or "auto"
         As for :class:`RandomFourier`. Wider stresses the lower degrees.
     n_components : int or None
         Project the rows on so many principal axes first.
@@ -396,10 +458,8 @@ class RandomPolynomial(RandomGenerator):
         self.n_components = n_components
         self.random_state = random_state
 
-    def prepare(
-        self, X: Any, random: np.random.RandomState, weight: Any = None
-    ) -> PolynomialSource:
-        return PolynomialSource(**self._learn(X, random, weight), degree=int(self.degree))
+    def _make_source(self, **learnt: Any) -> PolynomialSource:
+        return PolynomialSource(**learnt, degree=int(self.degree))
 
 
 # --- logits -------------------------------------------------------------------------------
@@ -447,7 +507,7 @@ class RandomLogit(RandomGenerator):
     Parameters
     ----------
     n_features : int
-    width : float, "median" or a multiple such as "1.3*median"
+    width : float, "median", a multiple such as "1.3*median", or "auto"
         As for :class:`RandomFourier`. Wider is smoother.
     n_components : int or None
         Project the rows on so many principal axes first.

@@ -126,7 +126,9 @@ class FeatureSubset(FeatureGenerator):
         self.reorder = reorder
         self.random_state = random_state
 
-    def prepare(self, X: Any, random: np.random.RandomState, weight: Any = None) -> SubsetSource:
+    def prepare(
+        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
+    ) -> SubsetSource:
         weight = np.ones(X.shape[0]) if weight is None else weight / np.max(weight)
         return SubsetSource(Same(X.shape[1]), self.order, self.reorder, _count_nonzero(X, weight))
 
