@@ -39,9 +39,6 @@ from multiplane.solvers._tally import Learner, Tally
 
 # Dense input of other types than these becomes float32.
 _DTYPES = (np.float32, np.float64)
-# What alpha="auto" chooses from, and by how many rows.
-_ALPHAS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-_AUTO_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -103,6 +100,9 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     }
 
     _model_type: ClassVar[Maker]
+    # What alpha="auto" chooses from; among equals the first.
+    _alphas: ClassVar[tuple[float, ...]] = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+    _trial_rows: ClassVar[int] = 20_000
     # Whether `_start` looks at the values of all rows, which must then have been checked.
     _looks_at_values: ClassVar[bool] = False
 
@@ -463,10 +463,14 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         alpha: Any = getattr(self, "alpha")  # noqa: B009 - not all subclasses have it
         if alpha != "auto":
             return float(alpha)
-        order = np.random.RandomState(seed).permutation(examples.rows())[:_AUTO_ROWS]
-        best = self._best("alpha_", _ALPHAS, examples, n_classes, seed, order)
+        order = np.random.RandomState(seed).permutation(examples.rows())[: self._trial_rows]
+        best = self._best("alpha_", self._alphas, examples, n_classes, seed, order)
         # λ times the number of steps is what such a trial can tell.
-        return best * len(order) / (len(examples.rows()) * int(self.max_iter))
+        n_steps = len(examples.rows()) * int(self.max_iter)
+        return best * len(order) * self._trial_passes() / n_steps
+
+    def _trial_passes(self) -> int:
+        return 1
 
     def _best(
         self,
@@ -483,7 +487,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             setattr(self, name, value)
             learners.append(self._make_learner(examples, n_classes, seed))
             self._classes_changed(learners[-1])
-        wrong = progressive(learners, self._model_type, examples, order)
+        wrong = progressive(learners, self._model_type, examples, order, self._trial_passes())
         limit = min(wrong) + min(wrong) ** 0.5
         return next(v for v, n in zip(values, wrong, strict=True) if n <= limit)
 

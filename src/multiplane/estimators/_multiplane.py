@@ -270,12 +270,22 @@ class MultiplaneClassifier(HyperplaneClassifier):
         try_settings: bool,
     ) -> dict[str, Any]:
         auto = self.n_hyperplanes == "auto"
-        largest = max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * len(np.unique(y))))
         ways = {name: [getattr(self, name)] for name in _WAYS}
         for name, values in _WAYS.items():
             if getattr(self, name) == "auto":
-                ways[name] = [v for v in values if name != "n_hyperplanes" or v <= largest]
-        start = {n: _BEGIN[n] if _BEGIN[n] in ways[n] else ways[n][-1] for n in ways}
+                ways[name] = list(values)
+        numbers = ways["n_hyperplanes"]
+        most = min(numbers[-1], max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * len(np.unique(y)))))
+        if auto:  # all that leave no class enough rows for more are the same
+            enough = int(np.bincount(y).max()) // _ROWS_A_HYPERPLANE
+            ways["n_hyperplanes"] = [
+                number
+                for number, lower in zip(numbers, [0, *numbers], strict=False)
+                if number <= most and lower < max(1, enough)
+            ]
+        start: dict[str, Any] = {
+            n: _BEGIN[n] if _BEGIN[n] in ways[n] else ways[n][-1] for n in ways
+        }
         if sp.issparse(X) and X.shape[1] > n_rows and auto:  # text is linear, and trials are long
             start["n_hyperplanes"] = 1
         open_questions = any(len(values) > 1 for values in ways.values())
@@ -285,6 +295,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         parts = folds(y, random) if open_questions else []
         if not parts:
             return start
+        work = len(y) * start["n_hyperplanes"] * n_classes * (X.shape[1] + 1)
+        if not sp.issparse(X) and work > _TRIAL_WORK / 8:  # eight passes are enough to wait for
+            parts = parts[:1]
         trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
         search = Search(ways, trials.wrong, self._tried, thorough=("alpha",))
         found = [search.walk(start, ways)]
@@ -295,7 +308,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
             chosen["alpha"] *= len(parts[0][0]) / n_rows
         if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
-            chosen["n_hyperplanes"] = min(more, ways["n_hyperplanes"][-1])
+            chosen["n_hyperplanes"] = min(more, most)
         return chosen
 
     def _tried(self, trial: Trial) -> None:

@@ -60,16 +60,25 @@ def folds(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
 
 
 def progressive(
-    learners: Sequence[Any], models: Any, examples: Examples, order: NDArray[np.int64]
+    learners: Sequence[Any],
+    models: Any,
+    examples: Examples,
+    order: NDArray[np.int64],
+    n_passes: int = 1,
 ) -> list[int]:
     """Errors of each learner's model, over one reading of the rows `order`: a block of them is
-    predicted by each before each learns it. The first quarter only teaches."""
+    predicted by each before each learns it. The first quarter only teaches; if there are to be
+    several passes, three quarters do, and so often."""
+    n_taught = len(order) // 4 if n_passes == 1 else 3 * len(order) // 4
+    for learner in learners:
+        for _ in range(n_passes - 1):
+            examples.learn(learner, order[:n_taught])
     wrong = [0] * len(learners)
     for first in range(0, len(order), _BLOCK):
         part = order[first : first + _BLOCK]
         block = Matrix(examples.X.source[part])
         for k, learner in enumerate(learners):
-            if first >= len(order) // 4:
+            if first >= n_taught:
                 codes = models.of(learner).predict(block)
                 wrong[k] += int(np.count_nonzero(codes != examples.y[part]))
             examples.learn(learner, part)
