@@ -23,6 +23,8 @@ if _TYPE_CHECKING:
         StagewiseLeastSquaresClassifier,
     )
     from multiplane.estimators._multiplane import MultiplaneClassifier
+    from multiplane.exploration._auto import AutoClassifier
+    from multiplane.exploration._explore import Exploration, explore
 
 try:
     __version__ = _version("multiplane")
@@ -31,8 +33,10 @@ except _PackageNotFoundError:  # the sources alone
 
 __all__ = [
     "AMMClassifier",
+    "AutoClassifier",
     "BudgetedPegasosClassifier",
     "CalibratedLeastSquaresClassifier",
+    "Exploration",
     "GAMMClassifier",
     "GeneralizedLeastSquaresClassifier",
     "MMClassifier",
@@ -42,6 +46,7 @@ __all__ = [
     "StagewiseLeastSquaresClassifier",
     "__version__",
     "datasets",
+    "explore",
     "features",
     "links",
     "show_config",
@@ -65,6 +70,8 @@ _HOMES = {
         "StagewiseLeastSquaresClassifier",
     ],
     "estimators._multiplane": ["MultiplaneClassifier"],
+    "exploration._auto": ["AutoClassifier"],
+    "exploration._explore": ["Exploration", "explore"],
 }
 _MODULES = ("datasets", "features", "links", "theory")
 

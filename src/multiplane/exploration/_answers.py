@@ -1,0 +1,176 @@
+"""What the measurements say, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multiplane.exploration._candidates import LINEAR, MULTIPLANE
+from multiplane.exploration._race import Choice, Measurement, Runner
+
+LINEAR_QUESTION = "Is it linear?"
+GAIN_QUESTION = "How much does nonlinearity buy?"
+GROWTH_QUESTION = "More data, or a bigger model?"
+CLASSES_QUESTION = "Which classes need several hyperplanes?"
+
+_SURE = 2.0  # standard errors
+_WORTH = 0.05  # of the errors: what is worth an effort
+_SHOWN = 8  # classes
+
+
+def percent(share: float) -> str:
+    """Two digits more than matter: 3.21 %, 0.042 %."""
+    digits = 2 if share >= 0.001 else 3
+    return f"{100 * share:.{digits}f} %"
+
+
+def answers(
+    runners: list[Runner], choice: Choice, twice: float, classes: list[dict[str, Any]]
+) -> dict[str, str]:
+    """`twice`: the error that the choice would have with twice the rows."""
+    linear = [r for r in runners if r.candidate.family == LINEAR]
+    others = [r for r in runners if r.candidate.family != LINEAR]
+    found = {}
+    if linear and others:
+        pair = _best_pair(linear[0], others)
+        if pair is not None:
+            found[LINEAR_QUESTION] = _is_linear(*pair)
+            found[GAIN_QUESTION] = _gain(*pair)
+    found[GROWTH_QUESTION] = _growth(runners, choice, twice)
+    if classes:
+        found[CLASSES_QUESTION] = _several(classes)
+    return found
+
+
+def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
+    """Errors of the first less those of the second on the same rows, and its standard error."""
+    apart = first.wrong.astype(np.float64) - second.wrong
+    return float(apart.mean()), float(apart.std() / np.sqrt(len(apart))) + 1e-12
+
+
+def _best_pair(linear: Runner, others: list[Runner]) -> tuple[Measurement, Measurement] | None:
+    """The linear model and the best other one, after training on the same rows, as many as can."""
+    for measured in reversed(linear.measured):
+        rivals = [m for r in others for m in r.measured if m.n_rows == measured.n_rows]
+        if rivals:
+            return measured, min(rivals, key=lambda m: m.error)
+    return None
+
+
+def _is_linear(linear: Measurement, best: Measurement) -> str:
+    gain, deviation = difference(linear, best)
+    if gain > _SURE * deviation and gain > _WORTH * linear.error:
+        return (
+            f"No: {best.candidate.name} has {percent(best.error)} errors where the linear model "
+            f"has {percent(linear.error)}, on {len(best.wrong):,} held-out rows."
+        )
+    if gain > _SURE * deviation:
+        return f"Nearly: {best.candidate.name} is better, but by less than {100 * _WORTH:.0f} %."
+    return (
+        f"Yes, as far as {len(best.wrong):,} held-out rows can tell: the linear model has "
+        f"{percent(linear.error)} errors, the best other one {percent(best.error)} "
+        f"({best.candidate.name})."
+    )
+
+
+def _gain(linear: Measurement, best: Measurement) -> str:
+    gain, deviation = difference(linear, best)
+    low, high = (100 * (gain + z * deviation) for z in (-1.96, 1.96))
+    if high < 0:
+        return f"Nothing: no other model is as good as the linear one, on {linear.n_rows:,} rows."
+    share = gain / linear.error if linear.error else 0.0
+    return (
+        f"{100 * gain:.2f} points of error ({low:.2f} to {high:.2f}), after training on "
+        f"{linear.n_rows:,} rows: {100 * max(share, 0):.0f} % of the linear model's errors."
+    )
+
+
+def _growth(runners: list[Runner], choice: Choice, twice: float) -> str:
+    runner, now = choice.runner, choice.error.value
+    data = (
+        f"twice the rows would bring the error of {runner.candidate.name} from "
+        f"{percent(now)} to about {percent(twice)}"
+    )
+    data_pays = 1 - twice / now > _WORTH and len(runner.measured) > 1
+    step = _step_in_size(runners, runner)
+    if step is None:
+        model, model_pays = "", None
+    else:
+        smaller, larger = step
+        gain, deviation = difference(smaller, larger)
+        model_pays = gain > max(_SURE * deviation, _WORTH * smaller.error)
+        change = "brings" if model_pays else "hardly changes it:"
+        model = (
+            f"; a larger model ({larger.candidate.size.words} instead of "
+            f"{smaller.candidate.size.words}) {change} {percent(smaller.error)} to {percent(larger.error)} at "
+            f"{larger.n_rows:,} rows"
+        )
+    verdict = {
+        (True, True): "Both",
+        (True, False): "More data",
+        (True, None): "More data",
+        (False, True): "A bigger model",
+        (False, False): "Neither",
+        (False, None): "Not more data",
+    }[data_pays, model_pays]
+    return f"{verdict}: {data}{model}."
+
+
+def _step_in_size(runners: list[Runner], runner: Runner) -> tuple[Measurement, Measurement] | None:
+    """A model of the family and the next larger one, one of them `runner`, on the same rows."""
+    family = [r for r in runners if r.candidate.family == runner.candidate.family]
+    family.sort(key=lambda r: r.candidate.rung)
+    place = family.index(runner)
+    if len(family) < 2 or not runner.candidate.size.words or family[-1].candidate.size.words == "":
+        return None
+    # What the next size would bring; for the largest, what it has brought.
+    lower, upper = family[min(place, len(family) - 2) :][:2]
+    for measured in reversed(lower.measured):
+        for other in upper.measured:
+            if other.n_rows == measured.n_rows:
+                return measured, other
+    return None
+
+
+def by_class(
+    runners: list[Runner], y: NDArray[np.int32], classes: NDArray[Any]
+) -> list[dict[str, Any]]:
+    """The linear model and the flagship, class by class, after training on the same rows."""
+    linear = [m for r in runners if r.candidate.family == LINEAR for m in r.measured]
+    flagship = [m for r in runners if r.candidate.family == MULTIPLANE for m in r.measured]
+    pairs = [(a, b) for a in linear for b in flagship if a.n_rows == b.n_rows]
+    if not pairs:
+        return []
+    simple, several = max(pairs, key=lambda pair: (pair[0].n_rows, -pair[1].error))
+    assert several.n_hyperplanes is not None
+    found = []
+    for number, label in enumerate(classes):
+        # Errors that have to do with the class: on its rows.
+        rows = y == number
+        n = int(rows.sum())
+        entry: dict[str, Any] = {"label": label, "n_tested": n}
+        entry["linear"] = float(simple.wrong[rows].mean()) if n else np.nan
+        entry["multiplane"] = float(several.wrong[rows].mean()) if n else np.nan
+        entry["n_hyperplanes"] = int(several.n_hyperplanes[number])
+        apart = simple.wrong[rows].astype(np.float64) - several.wrong[rows]
+        sure = n > 0 and apart.sum() > _SURE * np.sqrt(np.abs(apart).sum())
+        entry["needs_several"] = bool(sure and entry["n_hyperplanes"] > 1)
+        found.append(entry)
+    return found
+
+
+def _several(classes: list[dict[str, Any]]) -> str:
+    needy = [c for c in classes if c["needs_several"]]
+    if not needy:
+        return "None: with one hyperplane a class is told as well, as far as the rows can tell."
+    needy.sort(key=lambda c: c["multiplane"] - c["linear"])
+    words = [
+        f"{c['label']} ({c['n_hyperplanes']} hyperplanes; errors on its rows "
+        f"{percent(c['linear'])} → {percent(c['multiplane'])})"
+        for c in needy[:_SHOWN]
+    ]
+    more = f", and {len(needy) - _SHOWN} more" if len(needy) > _SHOWN else ""
+    start = "All" if len(needy) == len(classes) else f"{len(needy)} of {len(classes)}"
+    return f"{start}: {', '.join(words)}{more}."

@@ -1,0 +1,137 @@
+"""The recommended estimator, as an estimator."""
+
+from __future__ import annotations
+
+import time
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from multiplane.estimators._base import new_seed
+from multiplane.estimators._multiplane import MultiplaneClassifier
+from multiplane.exploration._explore import DTYPES, Exploration, checked, explored
+from multiplane.exploration._race import MARGIN, fitted
+
+
+def _has(name: str) -> Any:
+    return lambda self: hasattr(self.estimator_, name)
+
+
+class AutoClassifier(ClassifierMixin, BaseEstimator):
+    """The family that suits the data, found and trained within a time.
+
+    `explore` leaves enough time, half of it at most, for training what it recommends on all rows,
+    or on as many as the time allows. Choose it when you do not want to choose.
+
+    Parameters
+    ----------
+    time_budget : float or None, default=60
+        Seconds for `fit`. ``None``: no limit; then a seed gives the same model at each run, while
+        with a limit it depends on the machine, too.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1: a line for each model that is tried.
+
+    Attributes
+    ----------
+    estimator_ : the recommended estimator, fitted
+    exploration_ : the `Exploration` that led to it; None if there were too few rows to explore
+    n_rows_ : rows that it was trained with, all if there was time
+    classes_ : labels, sorted
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> from multiplane import AutoClassifier
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(3, 3, n=4000, random_state=0)
+    >>> clf = AutoClassifier(time_budget=10, random_state=0).fit(X, y)
+    >>> clf.estimator_
+    MultiplaneClassifier(random_state=...)
+    >>> bool(clf.score(X, y) > 0.97)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    estimator_: Any
+    exploration_: Exploration | None
+    n_rows_: int
+    classes_: NDArray[Any]
+
+    def __init__(
+        self, time_budget: float | None = 60, *, random_state: Any = None, verbose: int = 0
+    ) -> None:
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Explore, then train the recommended estimator.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        """
+        began = time.perf_counter()
+        self._validate_params()
+        random = check_random_state(self.random_state)
+        X, y, classes, codes = checked(self, X, y)
+        limit = np.inf if self.time_budget is None else float(self.time_budget)
+        seed = new_seed(random)
+        race = explored(X, codes, limit, random, int(self.verbose), final=True)
+        rows: Any = slice(None)
+        if race is None:
+            self.exploration_ = None
+            estimator: Any = MultiplaneClassifier(random_state=seed)
+        else:
+            self.exploration_ = Exploration(race, classes)
+            choice = race.choices(MARGIN * (limit - (time.perf_counter() - began)))[0]
+            estimator = choice.runner.candidate.make(seed)
+            if choice.n_rows < len(codes):
+                rows = race.in_proportion(choice.n_rows)
+        self.estimator_ = fitted(estimator, X[rows], np.asarray(y)[rows])
+        self.n_rows_ = len(codes[rows])
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, shape (n_samples,)."""
+        X = self._check(X)
+        labels: NDArray[Any] = self.estimator_.predict(X)
+        return labels
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Score of each class; for two classes the second's less the first's."""
+        X = self._check(X)
+        scores: NDArray[Any] = self.estimator_.decision_function(X)
+        return scores
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probability of each class, if the recommended estimator knows it."""
+        X = self._check(X)
+        probabilities: NDArray[Any] = self.estimator_.predict_proba(X)
+        return probabilities
+
+    def _check(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

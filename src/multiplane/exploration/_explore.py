@@ -1,0 +1,227 @@
+"""`explore`: a question about the data, and the object that answers it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from multiplane.data import check_sparse
+from multiplane.estimators._labels import encode
+from multiplane.exploration import _report
+from multiplane.exploration._answers import answers, by_class
+from multiplane.exploration._candidates import code, families
+from multiplane.exploration._race import Choice, Measurement, Race
+
+DTYPES = (np.float32, np.float64)
+_COSTS = ("fit_seconds", "predict_seconds", "size")
+
+
+def explore(
+    X: Any,
+    y: ArrayLike,
+    time_budget: float | None = 60,
+    *,
+    random_state: Any = None,
+    verbose: int = 1,
+) -> Exploration:
+    """What kind of problem is this, and which estimator suits it?
+
+    Linear, AMM, GAMM, the flagship, stagewise least squares and budgeted kernel machines are
+    trained on growing subsamples and tested on rows held out; who cannot win any more is left
+    behind. Errors and times are extrapolated to all rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Features need not be scaled.
+    y : array of shape (n_samples,)
+        Labels of any kind.
+    time_budget : float or None, default=60
+        Seconds. Nothing starts that is not expected to end in time. ``None``: no limit.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=1
+        1: a line for each model that is tried, on stderr.
+
+    Returns
+    -------
+    Exploration
+        Print it, let a notebook show it, or look at its attributes.
+
+    Examples
+    --------
+    >>> from multiplane import explore
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(3, 3, n=4000, random_state=0)
+    >>> result = explore(X, y, time_budget=10, random_state=0, verbose=0)
+    >>> print(result.answers["Is it linear?"])
+    No: ...
+    """
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(f"time_budget must be above 0 seconds, or None, got {time_budget!r}")
+    X, _, classes, codes = checked(BaseEstimator(), X, y)
+    random = check_random_state(random_state)
+    race = explored(X, codes, time_budget, random, verbose)
+    if race is None:
+        raise ValueError(
+            "explore holds rows out to test with and needs at least 4 rows of each of two classes; "
+            "use MultiplaneClassifier"
+        )
+    return Exploration(race, classes)
+
+
+class Exploration:
+    """What `explore` found.
+
+    Attributes
+    ----------
+    answers : dict of questions and answers, in words
+    estimator : the recommended estimator, not fitted
+    recommendation : Python code that makes it
+    forecast : list of dictionaries, one for each candidate, the recommended one first: ``name``,
+        ``family``, ``error`` expected with all rows, ``low`` and ``high`` (95 %), ``fit_seconds``
+        expected with all rows, ``predict_seconds`` a row, ``size`` (numbers in the model),
+        ``n_rows`` of its largest training
+    measurements : list of dictionaries, one for each training: ``name``, ``family``, ``n_rows``,
+        ``error`` on held-out rows, ``low`` and ``high`` (95 %), ``fit_seconds``,
+        ``predict_seconds``, ``size``
+    by_class : list of dictionaries, one a class: ``label``, ``n_tested``, share of them that the
+        linear model and the flagship get wrong (``linear``, ``multiplane``), ``n_hyperplanes`` of
+        the flagship, and whether it ``needs_several``
+    n_rows, n_features, n_classes, n_tested, seconds : of the exploration
+    """
+
+    def __init__(self, race: Race, classes: NDArray[Any]) -> None:
+        self._runners = race.runners
+        self._choices, self._slopes = race.choices(), race.slopes()
+        self.n_rows, self.n_features = (int(n) for n in race.X.shape)
+        self.n_classes, self.n_tested = race.n_classes, len(race.tested)
+        self.seconds = race.spent
+        self.forecast = [_forecast(choice) for choice in self._choices]
+        self.measurements = [_measured(m) for runner in race.runners for m in runner.measured]
+        self.by_class = by_class(race.runners, race.y[race.tested], classes)
+        twice = self._choices[0].runner.errors(self._slopes).at(2 * self.n_rows).value
+        self.answers = answers(race.runners, self._choices[0], twice, self.by_class)
+        self.estimator = self._choices[0].runner.candidate.estimator
+        self.recommendation = code(self.estimator)
+
+    def frontier(self, cost: str) -> list[dict[str, Any]]:
+        """Candidates of the forecast than which none is both better and cheaper, cheapest first.
+
+        ``cost``: "fit_seconds", "predict_seconds" or "size".
+        """
+        if cost not in _COSTS:
+            raise ValueError(f"cost must be one of {', '.join(_COSTS)}, got {cost!r}")
+        found: list[dict[str, Any]] = []
+        for entry in sorted(self.forecast, key=lambda entry: (entry[cost], entry["error"])):
+            if not found or entry["error"] < found[-1]["error"]:
+                found.append(entry)
+        return found
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Learning curves, and error against the three costs: a figure of Matplotlib.
+
+        With a path it is written there, too.
+        """
+        from multiplane.exploration._pictures import draw
+
+        figure = draw(self)
+        if path is not None:
+            figure.savefig(path, dpi=150, bbox_inches="tight")
+        return figure
+
+    def curve(self, name: str, n_rows: ArrayLike) -> NDArray[np.float64]:
+        """Error expected of a candidate for so many rows; shape (len(n_rows), 3): with its
+        interval of 95 %."""
+        runner = next((r for r in self._runners if r.candidate.name == name), None)
+        if runner is None:
+            known = ", ".join(r.candidate.name for r in self._runners)
+            raise ValueError(f"there is no candidate {name!r}; there are: {known}")
+        line = runner.errors(self._slopes)
+        forecasts = [line.at(float(n)) for n in np.atleast_1d(np.asarray(n_rows))]
+        return np.minimum(1.0, [[f.value, *f.interval()] for f in forecasts])
+
+    def __repr__(self) -> str:
+        return _report.text(self)
+
+    def _repr_html_(self) -> str:
+        return _report.html(self)
+
+
+def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], NDArray[Any], Any]:
+    """X and y fit for learning, classes, and codes."""
+    check_sparse(X)
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES)
+    check_classification_targets(y)
+    classes, codes = encode(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"examples of at least two classes are needed; the data contains only one class: "
+            f"{classes[0]!r}"
+        )
+    return X, y, classes, codes
+
+
+def explored(
+    X: Any,
+    codes: NDArray[np.int32],
+    time_budget: float | None,
+    random: np.random.RandomState,
+    verbose: int,
+    final: bool = False,
+) -> Race | None:
+    """A race that has been run; None if there are too few rows for a test."""
+    limit = "" if time_budget is None or np.isinf(time_budget) else f"/{time_budget:g}"
+
+    def tell(measured: Measurement, seconds: float) -> None:
+        if verbose:
+            print(
+                f"[explore] {seconds:5.1f}{limit} s  {measured.n_rows:>9,} rows  "
+                f"{measured.candidate.name:<32}  error {100 * measured.error:6.2f} %",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    race = Race(X, codes, families(X), time_budget, random, tell, final)
+    if not race.parts:
+        return None
+    race.run()
+    return race
+
+
+def _forecast(choice: Choice) -> dict[str, Any]:
+    low, high = choice.error.interval()
+    last = choice.runner.last
+    return {
+        "name": choice.runner.candidate.name,
+        "family": choice.runner.candidate.family,
+        "error": min(1.0, choice.error.value),
+        "low": low,
+        "high": min(1.0, high),
+        "fit_seconds": choice.seconds.value,
+        "predict_seconds": last.predict_seconds,
+        "size": last.size,
+        "n_rows": last.n_rows,
+    }
+
+
+def _measured(measured: Measurement) -> dict[str, Any]:
+    low, high = measured.interval()
+    return {
+        "name": measured.candidate.name,
+        "family": measured.candidate.family,
+        "n_rows": measured.n_rows,
+        "error": measured.error,
+        "low": low,
+        "high": high,
+        "fit_seconds": measured.fit_seconds,
+        "predict_seconds": measured.predict_seconds,
+        "size": measured.size,
+    }

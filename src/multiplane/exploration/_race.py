@@ -1,0 +1,320 @@
+"""Candidates are trained on growing subsamples; who cannot win any more does not start again."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family
+from multiplane.exploration._curves import ERRORS, SECONDS, Forecast, Line, Prior
+from multiplane.models._size import n_numbers
+from multiplane.solvers._selection import Fold, folds
+
+_GROWTH = 3  # from one subsample to the next
+_SMALLEST = 300, 1_000  # rows of the first one, as many as have a million numbers in between
+_MOST_TESTED = 10_000  # rows in a test: an error of 2 % is known to 0.14
+_MOST_CANDIDATES = 8  # after the first subsample
+_CLEARLY = 1.5  # standard deviations
+_ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
+MARGIN = 0.75  # of the time that is left, that the last training should take
+_TIMER = 0.1  # relative error of a time
+_ALIKE = 0.02  # errors closer than that, relatively, are alike, and the smaller model is chosen
+_CAREFUL = 1.0  # standard deviations that a forecast is taken to be too good by
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A candidate after training on `n_rows`."""
+
+    candidate: Candidate
+    n_rows: int
+    wrong: NDArray[np.bool_] = field(repr=False)  # of all tested rows, in one order for all
+    fit_seconds: float
+    predict_seconds: float  # a row
+    size: int  # numbers in the model
+    n_hyperplanes: NDArray[np.int64] | None = field(repr=False)  # (n_classes,), if it has some
+
+    @property
+    def error(self) -> float:
+        return float(np.mean(self.wrong))
+
+    @property
+    def noise(self) -> float:
+        """Relative standard error, of a number of errors that is not zero."""
+        n_wrong = np.count_nonzero(self.wrong) + 0.5
+        return float(np.sqrt((1 - self.error) / n_wrong)) + 1e-3
+
+    def interval(self, z: float = 1.96) -> tuple[float, float]:
+        return wilson(float(np.count_nonzero(self.wrong)), len(self.wrong), z)
+
+
+def wilson(n_wrong: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval for a share."""
+    middle = (n_wrong + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * np.sqrt(n_wrong * (1 - n_wrong / n) + z**2 / 4)
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+
+
+@dataclass
+class Runner:
+    """A candidate with its measurements so far, on more and more rows."""
+
+    candidate: Candidate
+    growth: float  # about: time for training grows with this power of the rows
+    measured: list[Measurement] = field(default_factory=list)
+
+    @property
+    def last(self) -> Measurement:
+        return self.measured[-1]
+
+    def errors(self, prior: Prior = ERRORS) -> Line:
+        points = [(m.n_rows, max(m.error, 0.5 / len(m.wrong)), m.noise) for m in self.measured]
+        return Line(points, prior)
+
+    def seconds(self) -> Line:
+        points = [(m.n_rows, max(m.fit_seconds, 1e-4), _TIMER) for m in self.measured]
+        return Line(points, replace(SECONDS, slope=self.growth))
+
+
+@dataclass(frozen=True)
+class Choice:
+    runner: Runner
+    n_rows: int  # to train with
+    error: Forecast
+    seconds: Forecast
+
+    @property
+    def score(self) -> float:
+        return self.error.mean + _CAREFUL * self.error.spread
+
+
+Listener = Callable[[Measurement, float], None]  # what was measured; seconds since the start
+
+
+class Race:
+    """Runs within a time limit; afterwards `runners` tell what was measured.
+
+    `final`: the limit is also for a training of the winner with all rows, afterwards.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: NDArray[np.int32],
+        families: list[Family],
+        time_budget: float | None,
+        random: np.random.RandomState,
+        listener: Listener = lambda measurement, seconds: None,
+        final: bool = False,
+    ) -> None:
+        self.final = final
+        self.X, self.y, self.families = X, y, families
+        self.n_classes = int(y.max()) + 1
+        self.time_budget = np.inf if time_budget is None else float(time_budget)
+        self.listener, self._random = listener, random
+        self.parts = [(_in_proportion(train, y, random), test) for train, test in _tests(y, random)]
+        self.seed = int(random.randint(np.iinfo(np.int32).max))
+        self.tested = (
+            np.concatenate([test for _, test in self.parts]) if self.parts else np.empty(0, int)
+        )
+        self.runners: list[Runner] = []
+        self.n_rows = len(y)
+        self.began = time.perf_counter()
+
+    @property
+    def spent(self) -> float:
+        return time.perf_counter() - self.began
+
+    def run(self) -> None:
+        subsamples = self.subsamples()
+        for family in self.families:
+            self.runners += self._begin(family, subsamples[0])
+        for n in subsamples:
+            for runner in self._contenders(n, n == subsamples[-1]):
+                if self._affords(runner, n):
+                    self._measure(runner, n)
+        self.runners = [runner for runner in self.runners if runner.measured]
+
+    def subsamples(self) -> list[int]:
+        """Numbers of rows, the last being all that are not tested."""
+        n = min(len(train) for train, _ in self.parts)
+        sizes, smallest = [n], np.clip(1_000_000 // self.X.shape[1], *_SMALLEST)
+        while sizes[0] >= _GROWTH * max(smallest, 10 * self.n_classes):
+            sizes.insert(0, sizes[0] // _GROWTH)
+        return sizes
+
+    def _begin(self, family: Family, n: int) -> Iterator[Runner]:
+        """The best preparation, by the smallest of the family; then the larger ones with it."""
+        first = [Runner(candidate, family.growth) for candidate in family.prepared()]
+        for runner in first:
+            if self._affords(runner, n):
+                self._measure(runner, n)
+        first = [runner for runner in first if runner.measured]
+        if not first:
+            return
+        best = min(first, key=lambda runner: runner.last.error)
+        yield best
+        for size in range(1, len(family.sizes)):
+            candidate = family.candidate(best.candidate.preparation, size)
+            yield Runner(candidate, family.growth)
+
+    def _contenders(self, n: int, at_last: bool) -> list[Runner]:
+        """Those that may turn out best with all rows, the most promising first; then the larger
+        ones of their families, if there are rows for them.
+
+        The linear model and the flagship stay: what they say of the problem is asked for.
+        """
+        prior = self.slopes()
+        known = [r for r in self.runners if r.measured]
+        forecast = {id(r): r.errors(prior).at(self.n_rows) for r in known}
+        order = sorted(known, key=lambda r: forecast[id(r)].mean)
+        best = forecast[id(order[0])]
+        stay: list[Runner] = []
+        for runner in order:
+            other = forecast[id(runner)]
+            spread = np.hypot(best.spread, other.spread)
+            contends = other.mean - best.mean <= _CLEARLY * spread
+            if contends and len(stay) < _MOST_CANDIDATES:
+                stay.append(runner)
+        families = {r.candidate.family for r in stay}
+        new = [
+            r
+            for r in self.runners
+            if not r.measured
+            and r.candidate.family in families
+            and (at_last or r.candidate.size.n_rows <= n)
+        ]
+        told = [r for r in order if r not in stay and _tells(r.candidate)]
+        return [r for r in stay + new + told if not r.measured or r.last.n_rows < n]
+
+    def slopes(self) -> Prior:
+        """Of learning curves, as far as they are known: those of one problem are alike."""
+        slopes = [r.errors().b for r in self.runners if len(r.measured) > 1]
+        if not slopes:
+            return ERRORS
+        return replace(ERRORS, slope=float(np.median(slopes)), spread=_ALIKE_SLOPES)
+
+    def _affords(self, runner: Runner, n: int) -> bool:
+        if not any(r.measured for r in self.runners):  # there must be an answer
+            return True
+        return self.spent + self._expected(runner, n) + self._reserve() < self.time_budget
+
+    def _expected(self, runner: Runner, n: int) -> float:
+        """Seconds of a measurement."""
+        if runner.measured:
+            return runner.seconds().at(n).value * len(self.parts)
+        family = runner.candidate.family
+        smaller = [r for r in self.runners if r.candidate.family == family and r.measured]
+        if not smaller:
+            return 0.0  # nobody knows
+        nearest = smaller[-1]
+        ratio = runner.candidate.size.cost / nearest.candidate.size.cost
+        return nearest.seconds().at(n).value * len(self.parts) * ratio
+
+    def _reserve(self) -> float:
+        """Seconds to keep for the training with all rows, half of the limit at most."""
+        half = self.time_budget / 2
+        if not self.final or np.isinf(half):
+            return 0.0
+        prior = self.slopes()
+        known = [r for r in self.runners if r.measured]
+        best = min(known, key=lambda r: r.errors(prior).at(self.n_rows).mean)
+        return float(min(half, best.seconds().at(self.n_rows).value / MARGIN))
+
+    def _measure(self, runner: Runner, n: int) -> None:
+        fit = predict = 0.0
+        wrong = []
+        for train, test in self.parts:
+            estimator = runner.candidate.make(self.seed)
+            rows = np.sort(train[:n])
+            start = time.perf_counter()
+            fitted(estimator, self.X[rows], self.y[rows])
+            fit += time.perf_counter() - start
+            X = self.X[test]
+            start = time.perf_counter()
+            codes = estimator.predict(X)
+            predict += time.perf_counter() - start
+            wrong.append(codes != self.y[test])
+        classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        measurement = Measurement(
+            runner.candidate,
+            n,
+            np.concatenate(wrong),
+            fit / len(self.parts),
+            predict / len(self.tested),
+            n_numbers(classifier),
+            _hyperplanes(classifier, self.n_classes),
+        )
+        runner.measured.append(measurement)
+        self.listener(measurement, self.spent)
+
+    def in_proportion(self, n: int) -> NDArray[np.int64]:
+        """So many of all rows, with some of each class."""
+        rows = _in_proportion(np.arange(self.n_rows), self.y, self._random)
+        _, first = np.unique(self.y[rows], return_index=True)
+        return np.union1d(rows[:n], rows[first])
+
+    # --- afterwards ------------------------------------------------------------------------
+
+    def choices(self, seconds: float = np.inf) -> list[Choice]:
+        """What each runner would come to in this time, the recommended one first."""
+        found, prior = [], self.slopes()
+        for runner in self.runners:
+            line, n = runner.seconds(), self.n_rows
+            if line.at(n).value > seconds:
+                least = runner.measured[0].n_rows
+                n = int(np.clip(line.where(max(seconds, 1e-3)), least, n))
+            found.append(Choice(runner, n, runner.errors(prior).at(n), line.at(n)))
+        found.sort(key=lambda choice: choice.score)
+        alike = [c for c in found if c.score <= found[0].score + _ALIKE]
+        place = [family.name for family in self.families]  # from cheap to dear
+        first = min(
+            alike, key=lambda c: (c.runner.last.size, place.index(c.runner.candidate.family))
+        )
+        return [first, *(c for c in found if c is not first)]
+
+
+def fitted(estimator: Any, X: Any, y: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(X, y)
+
+
+def _tells(candidate: Candidate) -> bool:
+    return candidate.family == LINEAR or (candidate.family == MULTIPLANE and candidate.rung == 0)
+
+
+def _hyperplanes(classifier: Any, n_classes: int) -> NDArray[np.int64] | None:
+    """Of each class."""
+    if not hasattr(classifier, "hyperplane_class_"):
+        return None
+    return np.bincount(classifier.hyperplane_class_, minlength=n_classes)
+
+
+def _tests(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
+    """Of many rows there is one test of a few; of few there are several tests, of all rows."""
+    out = []
+    for train, test in folds(y, random):
+        drawn = random.permutation(test)
+        out.append((np.concatenate([train, drawn[_MOST_TESTED:]]), np.sort(drawn[:_MOST_TESTED])))
+    return out
+
+
+def _in_proportion(
+    rows: NDArray[np.int64], y: NDArray[np.int32], random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """The rows in an order whose every beginning has all classes in proportion."""
+    drawn = random.permutation(rows)
+    order = np.argsort(y[drawn], kind="stable")
+    codes = y[drawn][order]
+    rank = np.arange(len(drawn)) - np.searchsorted(codes, codes)
+    place = (rank + random.random_sample(len(drawn))) / np.bincount(codes)[codes]
+    return drawn[order][np.argsort(place, kind="stable")]

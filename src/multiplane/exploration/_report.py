@@ -1,0 +1,97 @@
+"""An exploration as text and as HTML."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from multiplane.exploration._answers import percent
+
+if TYPE_CHECKING:
+    from multiplane.exploration._explore import Exploration
+
+_WIDTH = 100
+_COLUMNS = ("", "error, all rows", "95 %", "training", "prediction", "numbers", "measured at")
+
+
+def text(found: Exploration) -> str:
+    table = [_COLUMNS, *(_row(entry) for entry in found.forecast)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
+    lines = [_head(found), ""]
+    for question, answer in found.answers.items():
+        lines += [question, fill(answer, _WIDTH, initial_indent="  ", subsequent_indent="  ")]
+    best = {entry["name"] for entry in found.frontier("fit_seconds")}
+    lines.append("")
+    for number, row in enumerate(table):
+        mark = " " if number == 0 or row[0] not in best else "*"
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append(f"{mark} {'  '.join(cells)}")
+    lines += ["* none is both better and faster to train", "", "Recommended:", ""]
+    lines += [f"    {line}".rstrip() for line in found.recommendation.splitlines()]
+    return "\n".join(lines)
+
+
+def html(found: Exploration) -> str:
+    """Self-contained; colours are the notebook's own."""
+    questions = "".join(
+        f"<dt><b>{escape(question)}</b></dt><dd>{escape(answer)}</dd>"
+        for question, answer in found.answers.items()
+    )
+    cells = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _row(entry)) + "</tr>"
+        for entry in found.forecast
+    )
+    return (
+        f"<div><p>{escape(_head(found))}</p><dl>{questions}</dl>"
+        f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        f"{_picture(found)}<p>Recommended:</p>"
+        f"<pre>{escape(found.recommendation)}</pre></div>"
+    )
+
+
+def _head(found: Exploration) -> str:
+    return (
+        f"multiplane.explore: {found.n_rows:,} rows, {found.n_features:,} features, "
+        f"{found.n_classes:,} classes; {len(found.measurements)} trainings in "
+        f"{found.seconds:.1f} s, tested on {found.n_tested:,} rows"
+    )
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        entry["name"],
+        percent(entry["error"]),
+        f"{100 * entry['low']:.2f} … {100 * entry['high']:.2f}",
+        duration(entry["fit_seconds"]),
+        f"{duration(entry['predict_seconds'])}/row",
+        f"{entry['size']:,}",
+        f"{entry['n_rows']:,} rows",
+    )
+
+
+def duration(seconds: float) -> str:
+    """Two or three digits and a unit."""
+    for unit, size in (("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)):
+        if seconds < 100 * size or (unit == "s" and seconds < 300):
+            value = seconds / size
+            return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _picture(found: Exploration) -> str:
+    try:
+        from multiplane.exploration._pictures import draw
+    except ImportError:
+        return ""
+    buffer = io.BytesIO()
+    draw(found).savefig(buffer, format="png", dpi=100, bbox_inches="tight")
+    data = base64.b64encode(buffer.getvalue()).decode()
+    return (
+        f'<img style="max-width: 100%" alt="Learning curves, and error against training time, '
+        f'prediction time and size" src="data:image/png;base64,{data}">'
+    )

@@ -1,0 +1,485 @@
+"""`explore` and `AutoClassifier`: the race, what it says, and the estimator it leads to."""
+
+import copy
+import pickle
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import binomtest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from multiplane import AutoClassifier, MultiplaneClassifier, explore
+from multiplane.datasets import make_checkerboard
+from multiplane.exploration import _explore, _race
+from multiplane.exploration._answers import (
+    CLASSES_QUESTION,
+    GAIN_QUESTION,
+    GROWTH_QUESTION,
+    LINEAR_QUESTION,
+)
+from multiplane.exploration._candidates import Family, Size, code, families
+from multiplane.exploration._curves import ERRORS, SECONDS, Line
+from multiplane.exploration._race import Race, wilson
+from multiplane.exploration._report import duration
+from multiplane.models._size import n_numbers
+
+
+def blobs(n=900, d=4, n_classes=3, seed=0):
+    """Classes that hyperplanes can tell apart, but for some noise."""
+    random = np.random.RandomState(seed)
+    y = np.arange(n) % n_classes
+    X = 1.5 * random.randn(n_classes, d)[y] + random.randn(n, d)
+    return X.astype(np.float32), y
+
+
+@pytest.fixture(scope="module")
+def board():
+    X, y = make_checkerboard(3, 3, n=4000, random_state=0)
+    return explore(X, np.where(y, "<b>black</b>", "white & bright"), random_state=0, verbose=0)
+
+
+# --- candidates -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [4, 200, 6000])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_code_makes_the_estimator(kind, d):
+    for family in families(kind(np.ones((60_000 if d == 4 else 3, d), dtype=np.float32))):
+        for candidate in [
+            *family.prepared(),
+            *(family.candidate(0, i) for i in range(len(family.sizes))),
+        ]:
+            scope = {}
+            exec(code(candidate.estimator, "made"), scope)
+            made, wanted = scope["made"], candidate.estimator
+            assert repr(made) == repr(wanted)
+            assert type(made) is type(wanted)
+            if isinstance(made, Pipeline):
+                assert repr(made[-1].get_params()) == repr(wanted[-1].get_params())
+            seeded = candidate.make(7)
+            last = seeded[-1] if isinstance(seeded, Pipeline) else seeded
+            assert last.random_state == 7
+
+
+def test_families_of_text():
+    names = [family.name for family in families(sp.csr_array((3, 6000)))]
+    assert names == ["linear", "AMM", "GAMM", "multiplane", "least squares"]
+    names = [family.name for family in families(sp.csr_array((3, 60)))]
+    assert names[-1] == "kernel"
+
+
+def test_sizes_are_counted():
+    X, y = blobs(n=300)
+    for family in families(X):
+        model = next(iter(family.prepared())).make(0).fit(X, y)
+        last = model[-1] if isinstance(model, Pipeline) else model
+        if family.name in ("linear", "AMM", "GAMM", "multiplane"):
+            assert n_numbers(last) == last.n_hyperplanes_ * 5
+        if family.name == "kernel":
+            assert n_numbers(last) == last.n_support_ * (4 + 3)
+        if (
+            family.name == "least squares"
+        ):  # frequencies of half of the features, weights, constants
+            n_features = sum(stage.linear.W.shape[0] for stage in last._model.sums[0])
+            assert n_numbers(last) == n_features * (4 / 2 + 3) + 3 * last.n_iter_
+
+
+# --- curves -----------------------------------------------------------------------------------
+
+
+def test_lines_follow_powers():
+    points = [(n, 3 * n**-0.4, 1e-3) for n in (1000, 3000, 9000)]
+    line = Line(points, ERRORS)
+    assert line.at(9000).value == pytest.approx(3 * 9000**-0.4, rel=1e-3)
+    assert line.at(27_000).value == pytest.approx(3 * 27_000**-0.4, rel=0.02)
+    low, high = line.at(27_000).interval()
+    assert low < 3 * 27_000**-0.4 < high
+    assert line.at(9000).spread < line.at(27_000).spread < line.at(270_000).spread
+    seconds = Line([(n, 1e-4 * n**1.2, 0.01) for n in (1000, 3000, 9000)], SECONDS)
+    assert seconds.where(seconds.at(50_000).value) == pytest.approx(50_000)
+
+
+def test_lines_have_priors():
+    alone = Line([(1000, 0.2, 0.05)], ERRORS)
+    assert alone.b == pytest.approx(ERRORS.slope)
+    assert alone.at(1000).value == pytest.approx(0.2)
+    rising = Line([(1000, 0.1, 0.01), (3000, 0.2, 0.01)], ERRORS)
+    assert rising.b == 0, "more rows do no harm"
+    assert 0.1 < rising.at(1e6).value < 0.2
+
+
+@pytest.mark.parametrize(("n_wrong", "n"), [(0, 10), (3, 100), (100, 100), (1, 1)])
+def test_wilson(n_wrong, n):
+    expected = binomtest(n_wrong, n).proportion_ci(0.95, method="wilson")
+    assert wilson(n_wrong, n, 1.959964) == pytest.approx(tuple(expected), abs=1e-6)
+
+
+def test_durations():
+    words = [duration(s) for s in (2e-7, 3.21e-5, 0.0042, 0.5, 9.96, 250, 900, 90_000)]
+    assert words == ["0.2 µs", "32 µs", "4.2 ms", "0.5 s", "10 s", "250 s", "15 min", "25.0 h"]
+
+
+# --- the race -----------------------------------------------------------------------------------
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+class Fake(ClassifierMixin, BaseEstimator):
+    """Takes some time a row and gets a share of the rows wrong, fewer after more rows."""
+
+    clock = None
+
+    def __init__(self, error=0.5, slope=-0.3, seconds=1e-4, random_state=None):
+        self.error, self.slope, self.seconds = error, slope, seconds
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        Fake.clock.now += self.seconds * len(y)
+        self.share_ = self.error * (len(y) / 1000) ** self.slope
+        self.coef_, self.intercept_ = np.zeros((3, 2)), np.zeros(3)
+        self.hyperplane_class_ = np.array([0, 1, 1])
+        return self
+
+    def predict(self, X):
+        # Column 1 is even, so that so many of any rows are wrong; column 0 is the label.
+        return np.where(X[:, 1] < self.share_, 1 - X[:, 0], X[:, 0]).astype(int)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    Fake.clock = Clock()
+    monkeypatch.setattr(_race.time, "perf_counter", Fake.clock)
+    return Fake.clock
+
+
+def fakes(**families):
+    """Names of families → parameters of their only candidates."""
+    return [
+        Family(name, (None,), (Size("", parameters),), lambda _, size: Fake(**size), growth=1.0)
+        for name, parameters in families.items()
+    ]
+
+
+def race(families, time_budget=None, n=40_000):
+    random = np.random.RandomState(0)
+    y = (np.arange(n) % 2).astype(np.int32)
+    X = np.column_stack([y, random.permutation(n) / n])
+    run = Race(X, y, families, time_budget, random)
+    run.run()
+    return run
+
+
+def test_subsamples_grow_to_all_rows(clock):
+    run = race(fakes(linear={}))
+    assert run.subsamples() == [1111, 3333, 10_000, 30_000]
+    ((train, test),) = run.parts
+    assert len(test) == 10_000
+    assert sorted([*train, *test]) == list(range(40_000))
+    assert [m.n_rows for m in run.runners[0].measured] == run.subsamples()
+    for n in (10, 1111, 3333):
+        assert abs(run.y[train[:n]].mean() - 0.5) <= 1 / n, "every beginning is in proportion"
+    small = race(fakes(linear={}), n=200)
+    assert small.subsamples() == [150]
+    assert len(small.tested) == 200, "all rows are tested when there are few"
+
+
+def test_who_cannot_win_is_left_behind(clock):
+    run = race(fakes(linear={"error": 0.4, "slope": -0.01}, good={"error": 0.1},
+                     bad={"error": 0.4}, late={"error": 0.12, "slope": -0.8}))  # fmt: skip
+    runs = {r.candidate.family: len(r.measured) for r in run.runners}
+    assert runs["late"] == 4 > runs["good"] >= 2
+    assert runs["bad"] < 3
+    assert runs["linear"] == 4, "it is asked for"
+    first = run.choices()[0]
+    assert first.runner.candidate.family == "late"
+    assert first.n_rows == 40_000
+    assert first.error.value == pytest.approx(0.12 * 40**-0.8, rel=0.2)
+    assert first.seconds.value == pytest.approx(4, rel=0.1)
+
+
+def test_nothing_starts_that_will_not_end_in_time(clock):
+    families = fakes(linear={"seconds": 1e-5}, good={"error": 0.1, "seconds": 1e-3},
+                     other={"error": 0.12, "seconds": 1e-4})  # fmt: skip
+    run = race(families, time_budget=20)
+    assert run.spent < 20
+    runs = {r.candidate.family: r.last.n_rows for r in run.runners}
+    assert runs == {"linear": 30_000, "good": 10_000, "other": 30_000}
+    assert [c.n_rows for c in run.choices() if c.runner.candidate.family == "good"] == [40_000]
+    # In five seconds the good one gets through 5,000 rows.
+    hurried = {c.runner.candidate.family: c for c in run.choices(5.0)}
+    assert hurried["good"].n_rows == pytest.approx(5000, rel=0.1)
+    assert hurried["good"].seconds.value == pytest.approx(5, rel=0.1)
+    assert hurried["other"].n_rows == 40_000
+    assert run.choices(5.0)[0].runner.candidate.family == "other"
+    assert run.choices()[0].runner.candidate.family == "good"
+
+
+def test_there_is_always_an_answer(clock):
+    run = race(fakes(linear={}, good={"error": 0.1}), time_budget=1e-9)
+    assert [r.candidate.family for r in run.runners] == ["linear"]
+
+
+def test_the_smaller_of_two_that_are_alike(clock):
+    class Large(Fake):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.coef_ = np.zeros((30, 2))
+            return self
+
+    large = Family("large", (None,), (Size("", {"error": 0.1}),), lambda _, size: Large(**size))
+    run = race([large, *fakes(small={"error": 0.1005})])
+    assert run.choices()[0].runner.candidate.family == "small"
+    run = race([large, *fakes(small={"error": 0.13})])
+    assert run.choices()[0].runner.candidate.family == "large"
+
+
+def test_the_best_preparation_goes_on(clock):
+    family = Family("some", (0.5, 0.1), (Size("small", 1.0), Size("large", 0.9)),
+                    lambda error, size: Fake(error=error * size))  # fmt: skip
+    run = race([family])
+    assert [r.candidate.preparation for r in run.runners] == [1, 1]
+    assert [r.candidate.size.words for r in run.runners] == ["small", "large"]
+
+
+def test_rows_in_proportion(clock):
+    run = race(fakes(linear={}), n=2000)
+    run.y = np.r_[np.zeros(1990), np.ones(9), [2]].astype(np.int32)
+    rows = run.in_proportion(100)
+    assert len(rows) == len(np.unique(rows)) <= 103
+    assert set(run.y[rows]) == {0, 1, 2}, "however rare a class is"
+
+
+# --- what it says -------------------------------------------------------------------------------
+
+
+def test_a_board_is_not_linear(board):
+    assert board.answers[LINEAR_QUESTION].startswith("No: ")
+    assert "points of error" in board.answers[GAIN_QUESTION]
+    assert GROWTH_QUESTION in board.answers
+    assert board.answers[CLASSES_QUESTION].startswith("All: ")
+    assert sum(c["n_hyperplanes"] for c in board.by_class) == 9
+    assert all(c["linear"] > 0.3 > 0.1 > c["multiplane"] for c in board.by_class)
+    best = board.forecast[0]
+    assert best["error"] < 0.05
+    assert best["low"] < best["error"] < best["high"]
+
+
+def test_blobs_are_linear():
+    X, y = blobs(n=3000)
+    found = explore(X, y, random_state=0, verbose=0)
+    assert found.answers[LINEAR_QUESTION].startswith(("Yes", "Nearly"))
+    assert found.answers[CLASSES_QUESTION].startswith("None")
+    assert not any(c["needs_several"] for c in found.by_class)
+    assert found.forecast[0]["size"] < 1000, "the smaller of models that are alike"
+
+
+def test_numbers_behind_the_words(board):
+    names = {entry["name"] for entry in board.forecast}
+    assert names <= {m["name"] for m in board.measurements}
+    assert {e["family"] for e in board.forecast} == {
+        "linear", "AMM", "GAMM", "multiplane", "least squares", "kernel"
+    }  # fmt: skip
+    for m in board.measurements:
+        assert 0 <= m["low"] <= m["error"] <= m["high"] <= 1
+        assert m["fit_seconds"] > 0 < m["size"]
+    for cost in ("fit_seconds", "predict_seconds", "size"):
+        edge = board.frontier(cost)
+        assert [e[cost] for e in edge] == sorted(e[cost] for e in edge)
+        assert [e["error"] for e in edge] == sorted((e["error"] for e in edge), reverse=True)
+        for entry in board.forecast:  # none is left out that is better and cheaper
+            assert any(e[cost] <= entry[cost] and e["error"] <= entry["error"] for e in edge)
+    with pytest.raises(ValueError, match="cost must be one of fit_seconds"):
+        board.frontier("seconds")
+    curve = board.curve("linear", [1000, 4000])
+    assert curve.shape == (2, 3)
+    assert np.all(curve[:, 1] <= curve[:, 0])
+    with pytest.raises(ValueError, match="there are: linear"):
+        board.curve("forest", 10)
+
+
+def test_text(board):
+    text = repr(board)
+    assert text == str(board)
+    assert "4,000 rows, 2 features, 2 classes" in text
+    for question, answer in board.answers.items():
+        assert question in text
+        assert answer.split()[0] in text
+    scope = {}
+    exec(board.recommendation, scope)
+    assert repr(scope["model"]) == repr(board.estimator)
+    assert board.recommendation.splitlines()[-1] in text
+
+
+class Balanced(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+        if tag != "img":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def tags(html):
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    return parser.seen
+
+
+def test_html(board):
+    pytest.importorskip("matplotlib")
+    html = board._repr_html_()
+    seen = tags(html)
+    assert ("b", {}) in seen  # the questions
+    assert "&lt;b&gt;black&lt;/b&gt;" in html
+    assert "<b>black" not in html
+    images = [attributes for tag, attributes in seen if tag == "img"]
+    assert images[0]["src"].startswith("data:image/png;base64,")
+    assert "http" not in html, "nothing is fetched"
+
+
+def test_pictures(board, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = board.plot(tmp_path / "found.png")
+    assert (tmp_path / "found.png").read_bytes()[1:4] == b"PNG"
+    labels = {ax.get_xlabel() for ax in figure.axes}
+    assert "numbers in the model" in labels
+    board.plot(tmp_path / "found.svg")
+    assert "<svg" in (tmp_path / "found.svg").read_text()
+
+
+def test_without_matplotlib(board, monkeypatch):
+    for name in [
+        m for m in sys.modules if m.startswith(("matplotlib", "multiplane.exploration._p"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert not any(tag == "img" for tag, _ in tags(board._repr_html_()))
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        board.plot()
+
+
+def test_progress(capsys):
+    X, y = blobs(n=200)
+    explore(X, y, 5, random_state=0)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "/5 s" in shown.err
+    assert "linear" in shown.err
+    explore(X, y, None, random_state=0, verbose=0)
+    assert capsys.readouterr().err == ""
+
+
+# --- the estimator ------------------------------------------------------------------------------
+
+
+@parametrize_with_checks([AutoClassifier(time_budget=None)])
+def test_common_checks(estimator, check, monkeypatch):
+    """With two families: conventions do not depend on how many there are."""
+    monkeypatch.setattr(_explore, "families", lambda X: families(X)[:2])
+    check(estimator)
+
+
+def test_auto_finds_a_good_one():
+    X, y = make_checkerboard(3, 3, n=5000, random_state=0)
+    labels = np.where(y, "black", "white")
+    clf = AutoClassifier(30, random_state=0).fit(X[:4000], labels[:4000])
+    assert clf.score(X[4000:], labels[4000:]) > 0.95
+    assert clf.n_rows_ == 4000
+    assert list(clf.classes_) == ["black", "white"]
+    assert clf.exploration_.n_rows == 4000
+    assert clf.decision_function(X).shape == (5000,)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
+    assert repr(again.exploration_) == repr(clf.exploration_)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_a_seed_gives_the_same_model(kind):
+    X, y = blobs(n=400, d=10)
+    clf, again = (AutoClassifier(None, random_state=3).fit(kind(X), y) for _ in range(2))
+    assert repr(clf.estimator_) == repr(again.estimator_)
+    np.testing.assert_array_equal(clf.decision_function(kind(X)), again.decision_function(kind(X)))
+    errors = [[m["error"] for m in c.exploration_.measurements] for c in (clf, again)]
+    assert errors[0] == errors[1]
+
+
+def test_auto_without_the_time_for_all_rows(monkeypatch):
+    X, y = blobs(n=900)
+    y[5] = 17  # the only one
+    choices = Race.choices
+
+    def few(self, seconds=np.inf):
+        first, *others = choices(self, seconds)
+        hurried = copy.copy(first)
+        object.__setattr__(hurried, "n_rows", 100)
+        return [hurried, *others]
+
+    monkeypatch.setattr(Race, "choices", few)
+    clf = AutoClassifier(5, random_state=0).fit(X, y)
+    assert clf.n_rows_ in (100, 101)
+    assert list(clf.classes_) == [0, 1, 2, 17]
+
+
+def test_too_few_rows_to_explore():
+    X, y = np.eye(4), [0, 0, 1, 2]
+    with pytest.raises(ValueError, match="at least 4 rows of each of two classes"):
+        explore(X, y)
+    clf = AutoClassifier(random_state=0).fit(X, y)
+    assert clf.exploration_ is None
+    assert isinstance(clf.estimator_, MultiplaneClassifier)
+    assert clf.predict(X).shape == (4,)
+
+
+def test_a_short_time_is_enough_for_an_answer():
+    X, y = blobs(n=600)
+    clf = AutoClassifier(1e-3, random_state=0).fit(X, y)
+    assert clf.score(X, y) > 0.5
+    assert "linear" in repr(explore(X, y, 1e-3, random_state=0, verbose=0))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e12])
+def test_awkward_features(scale):
+    X, y = blobs(n=400, d=6)
+    X = scale * X.astype(np.float64)
+    X[:, 2], X[:, 3] = 0.0, 5.0 * scale
+    clf = AutoClassifier(None, random_state=0).fit(X, y)
+    assert clf.score(X, y) > 0.75
+
+
+def test_bad_input():
+    X, y = blobs(n=100)
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    for call in (explore, AutoClassifier().fit):
+        with pytest.raises(ValueError, match="NaN"):
+            call(bad, y)
+        with pytest.raises(ValueError, match="only one class"):
+            call(X, np.zeros(100))
+        with pytest.raises(ValueError, match="Unknown label type"):
+            call(X, X[:, 0])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            call(X, y[:-1])
+    with pytest.raises(ValueError, match="time_budget"):
+        explore(X, y, 0)
+    with pytest.raises(ValueError, match="time_budget"):
+        AutoClassifier(-1).fit(X, y)
+    clf = clone(AutoClassifier(5, random_state=0)).fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        clf.predict(X[:, :2])
