@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -70,7 +71,9 @@ class Monitor(Recorder):
     """History, validation, early stopping, printing and callbacks of one `fit`.
 
     The estimator says what a step is called, how many there are at most, how good its model is on
-    validation data at the moment, and which attributes make a copy of it a fitted one.
+    validation data at the moment, and which attributes make a copy of it a fitted one. If somebody
+    has given it a `_deadline` (in time.perf_counter's seconds), no step begins that would not end
+    before.
     """
 
     def __init__(
@@ -95,11 +98,14 @@ class Monitor(Recorder):
         name, verbose = type(estimator).__name__, int(estimator.verbose)
         self.printer = Printer(name, task, n_tasks, verbose)
         self.best, self.since_best = -np.inf, 0
+        self.deadline = getattr(estimator, "_deadline", np.inf)
+        self.began = time.perf_counter()
         self.patience = estimator.n_iter_no_change if patience is None else patience
         self.root = estimator._init_callback_context(max_subtasks=n_tasks)
         self.root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     def pass_begins(self, number: int) -> None:
+        self.began = time.perf_counter()
         self.task = self.root.subcontext(task_name=self.task_name)
         self.task.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
         self.printer.pass_begins(number)
@@ -109,6 +115,9 @@ class Monitor(Recorder):
 
     def pass_ended(self, event: Event) -> str | None:
         reason = self._validate(event)
+        now = time.perf_counter()
+        if now + (now - self.began) > self.deadline:
+            reason = "out of time"
         super().pass_ended(event)
         if self.estimator.verbose:
             self.printer.pass_ended(event)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE
-from multiplane.exploration._race import Choice, Measurement, Runner
+from multiplane.exploration._curves import Prior
+from multiplane.exploration._race import Choice, Measurement, Runner, common
 
 LINEAR_QUESTION = "Is it linear?"
 GAIN_QUESTION = "How much does nonlinearity buy?"
@@ -27,9 +28,12 @@ def percent(share: float) -> str:
 
 
 def answers(
-    runners: list[Runner], choice: Choice, twice: float, classes: list[dict[str, Any]]
+    runners: list[Runner],
+    choice: Choice,
+    slopes: Prior,
+    n_rows: int,
+    classes: list[dict[str, Any]],
 ) -> dict[str, str]:
-    """`twice`: the error that the choice would have with twice the rows."""
     linear = [r for r in runners if r.candidate.family == LINEAR]
     others = [r for r in runners if r.candidate.family != LINEAR]
     found = {}
@@ -38,7 +42,7 @@ def answers(
         if pair is not None:
             found[LINEAR_QUESTION] = _is_linear(*pair)
             found[GAIN_QUESTION] = _gain(*pair)
-    found[GROWTH_QUESTION] = _growth(runners, choice, twice)
+    found[GROWTH_QUESTION] = _growth(runners, choice, slopes, n_rows)
     if classes:
         found[CLASSES_QUESTION] = _several(classes)
     return found
@@ -87,10 +91,12 @@ def _gain(linear: Measurement, best: Measurement) -> str:
     )
 
 
-def _growth(runners: list[Runner], choice: Choice, twice: float) -> str:
-    runner, now = choice.runner, choice.error.value
+def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -> str:
+    candidate = choice.known.candidate
+    runner = next(r for r in runners if r.candidate is candidate)
+    now, twice = (runner.errors(slopes).at(n).value for n in (n_rows, 2 * n_rows))
     data = (
-        f"twice the rows would bring the error of {runner.candidate.name} from "
+        f"twice the rows would bring the error of {candidate.name} from "
         f"{percent(now)} to about {percent(twice)}"
     )
     data_pays = 1 - twice / now > _WORTH and len(runner.measured) > 1
@@ -104,8 +110,8 @@ def _growth(runners: list[Runner], choice: Choice, twice: float) -> str:
         change = "brings" if model_pays else "hardly changes it:"
         model = (
             f"; a larger model ({larger.candidate.size.words} instead of "
-            f"{smaller.candidate.size.words}) {change} {percent(smaller.error)} to {percent(larger.error)} at "
-            f"{larger.n_rows:,} rows"
+            f"{smaller.candidate.size.words}) {change} {percent(smaller.error)} to "
+            f"{percent(larger.error)} at {larger.n_rows:,} rows"
         )
     verdict = {
         (True, True): "Both",
@@ -127,11 +133,8 @@ def _step_in_size(runners: list[Runner], runner: Runner) -> tuple[Measurement, M
         return None
     # What the next size would bring; for the largest, what it has brought.
     lower, upper = family[min(place, len(family) - 2) :][:2]
-    for measured in reversed(lower.measured):
-        for other in upper.measured:
-            if other.n_rows == measured.n_rows:
-                return measured, other
-    return None
+    pairs = common(lower, upper)
+    return pairs[-1] if pairs else None
 
 
 def by_class(

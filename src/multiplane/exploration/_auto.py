@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from multiplane.estimators._base import new_seed
 from multiplane.estimators._multiplane import MultiplaneClassifier
-from multiplane.exploration._explore import DTYPES, Exploration, checked, explored
+from multiplane.exploration._explore import DTYPES, Exploration, checked, explored, forecast
 from multiplane.exploration._race import MARGIN, fitted
 
 
@@ -42,7 +42,9 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : the recommended estimator, fitted
-    exploration_ : the `Exploration` that led to it; None if there were too few rows to explore
+    exploration_ : the `Exploration` that led to it; this and the next are None if there were too
+        few rows to explore
+    forecast_ : what was expected of it, a dictionary as in ``exploration_.forecast``
     n_rows_ : rows that it was trained with, all if there was time
     classes_ : labels, sorted
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -67,6 +69,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
 
     estimator_: Any
     exploration_: Exploration | None
+    forecast_: dict[str, Any] | None
     n_rows_: int
     classes_: NDArray[Any]
 
@@ -95,15 +98,16 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         race = explored(X, codes, limit, random, int(self.verbose), final=True)
         rows: Any = slice(None)
         if race is None:
-            self.exploration_ = None
+            self.exploration_ = self.forecast_ = None
             estimator: Any = MultiplaneClassifier(random_state=seed)
         else:
             self.exploration_ = Exploration(race, classes)
             choice = race.choices(MARGIN * (limit - (time.perf_counter() - began)))[0]
+            self.forecast_ = forecast(choice)
             estimator = choice.runner.candidate.make(seed)
             if choice.n_rows < len(codes):
                 rows = race.in_proportion(choice.n_rows)
-        self.estimator_ = fitted(estimator, X[rows], np.asarray(y)[rows])
+        self.estimator_ = fitted(estimator, X[rows], np.asarray(y)[rows], began + limit)
         self.n_rows_ = len(codes[rows])
         self.classes_ = self.estimator_.classes_
         return self

@@ -23,7 +23,6 @@ _MANY = 100  # columns of which some may only be noise
 _COMPONENTS = 50  # principal axes that are left of them: see decision 8
 _PASSES = 10
 _LARGE = 3_000  # rows for the largest models
-_LONG = 50_000  # rows, of which the flagship may not have the time for twenty passes
 
 LINEAR, AMM, GAMM = "linear", "AMM", "GAMM"
 MULTIPLANE, LEAST_SQUARES, KERNEL = "multiplane", "least squares", "kernel"
@@ -34,7 +33,7 @@ class Size:
     words: str = ""
     value: Any = field(default_factory=dict)
     n_rows: int = 0  # with fewer it is no better than a smaller one
-    cost: float = 1.0  # time for training, in some unit of the family
+    cost: float = 1.0  # time for training, in units of the smallest's
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,7 @@ class Family:
     sizes: tuple[Size, ...]
     make: Callable[[Any, Any], BaseEstimator]
     growth: float = 0.9  # about: time for training grows with this power of the rows
+    patient: bool = True  # whether half of a training is worth little
 
     def candidate(self, preparation: int, rung: int) -> Candidate:
         estimator = self.make(self.preparations[preparation], self.sizes[rung].value)
@@ -102,7 +102,6 @@ def families(X: Any) -> list[Family]:
 
     components = (None, _COMPONENTS) if _MANY < d <= _WIDE else (None,)
     block = StagewiseLeastSquaresClassifier().block_size
-    long = X.shape[0] >= _LONG
     found = [
         Family(LINEAR, scalers, (Size(),), scaled(PegasosClassifier, max_iter=_PASSES)),
         Family(AMM, scalers, (Size(),), scaled(AMMClassifier, max_iter=_PASSES)),
@@ -110,24 +109,25 @@ def families(X: Any) -> list[Family]:
         Family(
             MULTIPLANE,
             (None,),  # it prepares them itself
-            (Size("5 passes", {"max_iter": 5}), Size("", {}, 10_000, 4.0)) if long else (Size(),),
+            (Size(),),
             lambda _, size: MultiplaneClassifier(**size),
-            growth=0.7,  # trials come to an end
         ),
         Family(
             LEAST_SQUARES,
             tuple((scaler, n) for n in components for scaler in scalers),
             tuple(
-                Size(f"{n * block:,} features", n, n_rows, n)
-                for n, n_rows in ((4, 0), (16, 0), (64, _LARGE))
+                Size(f"{n * block:,} features", n, n_rows, cost)
+                for n, n_rows, cost in ((4, 0, 1.0), (16, 0, 2.0), (64, _LARGE, 7.0))
             ),
             least_squares,
+            growth=0.7,  # the width is found with 4,000 rows
+            patient=False,  # fewer stages are a smaller model
         ),
     ]
     if not (sparse and d > _WIDE):
         budgets = tuple(
-            Size(f"{n:,} support vectors", {"budget": n}, n_rows, n)
-            for n, n_rows in ((100, 0), (500, 0), (2000, _LARGE))
+            Size(f"{n:,} support vectors", {"budget": n}, n_rows, cost)
+            for n, n_rows, cost in ((100, 0, 1.0), (500, 0, 3.5), (2000, _LARGE, 12.0))
         )
         make = scaled(BudgetedPegasosClassifier, gamma="auto", max_iter=_PASSES)
         found.append(Family(KERNEL, scalers, budgets, make))

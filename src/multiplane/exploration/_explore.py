@@ -88,7 +88,7 @@ class Exploration:
     forecast : list of dictionaries, one for each candidate, the recommended one first: ``name``,
         ``family``, ``error`` expected with all rows, ``low`` and ``high`` (95 %), ``fit_seconds``
         expected with all rows, ``predict_seconds`` a row, ``size`` (numbers in the model),
-        ``n_rows`` of its largest training
+        ``n_rows`` of its largest training (0: inferred from smaller ones of the family)
     measurements : list of dictionaries, one for each training: ``name``, ``family``, ``n_rows``,
         ``error`` on held-out rows, ``low`` and ``high`` (95 %), ``fit_seconds``,
         ``predict_seconds``, ``size``
@@ -99,16 +99,17 @@ class Exploration:
     """
 
     def __init__(self, race: Race, classes: NDArray[Any]) -> None:
-        self._runners = race.runners
+        self._runners = [runner for runner in race.runners if runner.measured]
         self._choices, self._slopes = race.choices(), race.slopes()
         self.n_rows, self.n_features = (int(n) for n in race.X.shape)
         self.n_classes, self.n_tested = race.n_classes, len(race.tested)
         self.seconds = race.spent
-        self.forecast = [_forecast(choice) for choice in self._choices]
-        self.measurements = [_measured(m) for runner in race.runners for m in runner.measured]
-        self.by_class = by_class(race.runners, race.y[race.tested], classes)
-        twice = self._choices[0].runner.errors(self._slopes).at(2 * self.n_rows).value
-        self.answers = answers(race.runners, self._choices[0], twice, self.by_class)
+        self.forecast = [forecast(choice) for choice in self._choices]
+        self.measurements = [_measured(m) for runner in self._runners for m in runner.measured]
+        self.by_class = by_class(self._runners, race.y[race.tested], classes)
+        self.answers = answers(
+            self._runners, self._choices[0], self._slopes, self.n_rows, self.by_class
+        )
         self.estimator = self._choices[0].runner.candidate.estimator
         self.recommendation = code(self.estimator)
 
@@ -196,9 +197,8 @@ def explored(
     return race
 
 
-def _forecast(choice: Choice) -> dict[str, Any]:
+def forecast(choice: Choice) -> dict[str, Any]:
     low, high = choice.error.interval()
-    last = choice.runner.last
     return {
         "name": choice.runner.candidate.name,
         "family": choice.runner.candidate.family,
@@ -206,9 +206,9 @@ def _forecast(choice: Choice) -> dict[str, Any]:
         "low": low,
         "high": min(1.0, high),
         "fit_seconds": choice.seconds.value,
-        "predict_seconds": last.predict_seconds,
-        "size": last.size,
-        "n_rows": last.n_rows,
+        "predict_seconds": choice.predict_seconds,
+        "size": choice.size,
+        "n_rows": 0 if choice.inferred else choice.known.n_rows,
     }
 
 

@@ -24,9 +24,12 @@ _MOST_TESTED = 10_000  # rows in a test: an error of 2 % is known to 0.14
 _MOST_CANDIDATES = 8  # after the first subsample
 _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
-MARGIN = 0.75  # of the time that is left, that the last training should take
+MARGIN = 0.9  # of the time that is left, that the last training should take
+_GREED = 0.6  # share of the time that is left, that a measurement may take
 _TIMER = 0.1  # relative error of a time
 _ALIKE = 0.02  # errors closer than that, relatively, are alike, and the smaller model is chosen
+_CAPACITY = 0.07  # by which a larger model of a family gains for each factor e in n: on mnist
+_GUESS = 0.1  # how far off, in logarithms, an inferred error or time may be
 _CAREFUL = 1.0  # standard deviations that a forecast is taken to be too good by
 
 
@@ -49,7 +52,7 @@ class Measurement:
     @property
     def noise(self) -> float:
         """Relative standard error, of a number of errors that is not zero."""
-        n_wrong = np.count_nonzero(self.wrong) + 0.5
+        n_wrong = self.wrong.sum() + 0.5
         return float(np.sqrt((1 - self.error) / n_wrong)) + 1e-3
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
@@ -68,7 +71,8 @@ class Runner:
     """A candidate with its measurements so far, on more and more rows."""
 
     candidate: Candidate
-    growth: float  # about: time for training grows with this power of the rows
+    growth: float  # as of its family
+    patient: bool
     measured: list[Measurement] = field(default_factory=list)
 
     @property
@@ -90,6 +94,17 @@ class Choice:
     n_rows: int  # to train with
     error: Forecast
     seconds: Forecast
+    known: Measurement  # the last one of the runner, or of the next smaller one
+    inferred: bool
+
+    @property
+    def size(self) -> int:
+        """Numbers in the model."""
+        return self.known.size * (4 if self.inferred else 1)  # as sizes of a family grow
+
+    @property
+    def predict_seconds(self) -> float:
+        return self.known.predict_seconds * (4 if self.inferred else 1)
 
     @property
     def score(self) -> float:
@@ -141,7 +156,6 @@ class Race:
             for runner in self._contenders(n, n == subsamples[-1]):
                 if self._affords(runner, n):
                     self._measure(runner, n)
-        self.runners = [runner for runner in self.runners if runner.measured]
 
     def subsamples(self) -> list[int]:
         """Numbers of rows, the last being all that are not tested."""
@@ -153,7 +167,9 @@ class Race:
 
     def _begin(self, family: Family, n: int) -> Iterator[Runner]:
         """The best preparation, by the smallest of the family; then the larger ones with it."""
-        first = [Runner(candidate, family.growth) for candidate in family.prepared()]
+        first = [
+            Runner(candidate, family.growth, family.patient) for candidate in family.prepared()
+        ]
         for runner in first:
             if self._affords(runner, n):
                 self._measure(runner, n)
@@ -164,17 +180,17 @@ class Race:
         yield best
         for size in range(1, len(family.sizes)):
             candidate = family.candidate(best.candidate.preparation, size)
-            yield Runner(candidate, family.growth)
+            yield Runner(candidate, family.growth, family.patient)
 
     def _contenders(self, n: int, at_last: bool) -> list[Runner]:
-        """Those that may turn out best with all rows, the most promising first; then the larger
-        ones of their families, if there are rows for them.
+        """Those that may lead soon, and the larger ones of their families, if there are rows for
+        them: the leader first, then the cheapest.
 
         The linear model and the flagship stay: what they say of the problem is asked for.
         """
-        prior = self.slopes()
+        prior, soon = self.slopes(), min(self.n_rows, _GROWTH * n)
         known = [r for r in self.runners if r.measured]
-        forecast = {id(r): r.errors(prior).at(self.n_rows) for r in known}
+        forecast = {id(r): r.errors(prior).at(soon) for r in known}
         order = sorted(known, key=lambda r: forecast[id(r)].mean)
         best = forecast[id(order[0])]
         stay: list[Runner] = []
@@ -193,19 +209,37 @@ class Race:
             and (at_last or r.candidate.size.n_rows <= n)
         ]
         told = [r for r in order if r not in stay and _tells(r.candidate)]
-        return [r for r in stay + new + told if not r.measured or r.last.n_rows < n]
+        found = [r for r in stay + new + told if not r.measured or r.last.n_rows < n]
+        return sorted(found, key=lambda r: (r is not order[0], self._expected(r, n)))
+
+    def _error(self, runner: Runner, n: int, prior: Prior) -> Forecast:
+        """Expected with n rows. The more of them, the more a larger model of the family is ahead,
+        although the curves, seen so far, may look alike."""
+        own = runner.errors(prior).at(n)
+        for larger in self.runners:
+            ahead = larger.candidate.rung > runner.candidate.rung
+            if larger.candidate.family == runner.candidate.family and ahead and larger.measured:
+                for a, b in common(runner, larger)[-1:]:
+                    gain = _CAPACITY * max(0.0, float(np.log(n / a.n_rows)))
+                    least = larger.errors(prior).at(n).mean + _log_ratio(a, b) + gain
+                    own = replace(own, mean=max(own.mean, least))
+        return own
 
     def slopes(self) -> Prior:
-        """Of learning curves, as far as they are known: those of one problem are alike."""
-        slopes = [r.errors().b for r in self.runners if len(r.measured) > 1]
-        if not slopes:
+        """Of learning curves, as far as they are known: good ones of one problem are alike."""
+        known = [r for r in self.runners if len(r.measured) > 1]
+        if not known:
             return ERRORS
+        known.sort(key=lambda r: r.errors().at(self.n_rows).mean)
+        slopes = [r.errors().b for r in known[: (len(known) + 1) // 2]]
         return replace(ERRORS, slope=float(np.median(slopes)), spread=_ALIKE_SLOPES)
 
     def _affords(self, runner: Runner, n: int) -> bool:
+        """Whether it can be measured and leaves some time for others."""
         if not any(r.measured for r in self.runners):  # there must be an answer
             return True
-        return self.spent + self._expected(runner, n) + self._reserve() < self.time_budget
+        left = self.time_budget - self._reserve() - self.spent
+        return self._expected(runner, n) <= _GREED * left
 
     def _expected(self, runner: Runner, n: int) -> float:
         """Seconds of a measurement."""
@@ -224,10 +258,7 @@ class Race:
         half = self.time_budget / 2
         if not self.final or np.isinf(half):
             return 0.0
-        prior = self.slopes()
-        known = [r for r in self.runners if r.measured]
-        best = min(known, key=lambda r: r.errors(prior).at(self.n_rows).mean)
-        return float(min(half, best.seconds().at(self.n_rows).value / MARGIN))
+        return float(min(half, self.choices()[0].seconds.value / MARGIN))
 
     def _measure(self, runner: Runner, n: int) -> None:
         fit = predict = 0.0
@@ -266,26 +297,81 @@ class Race:
 
     def choices(self, seconds: float = np.inf) -> list[Choice]:
         """What each runner would come to in this time, the recommended one first."""
-        found, prior = [], self.slopes()
+        prior = self.slopes()
+        found = []
         for runner in self.runners:
-            line, n = runner.seconds(), self.n_rows
-            if line.at(n).value > seconds:
-                least = runner.measured[0].n_rows
-                n = int(np.clip(line.where(max(seconds, 1e-3)), least, n))
-            found.append(Choice(runner, n, runner.errors(prior).at(n), line.at(n)))
+            if runner.measured:
+                found.append(self._choice(runner, runner, 0.0, 0.0, seconds, prior))
+            else:
+                found += self._inferred(runner, seconds, prior)
         found.sort(key=lambda choice: choice.score)
         alike = [c for c in found if c.score <= found[0].score + _ALIKE]
         place = [family.name for family in self.families]  # from cheap to dear
-        first = min(
-            alike, key=lambda c: (c.runner.last.size, place.index(c.runner.candidate.family))
-        )
+        first = min(alike, key=lambda c: (c.size, place.index(c.runner.candidate.family)))
         return [first, *(c for c in found if c is not first)]
 
+    def _inferred(self, runner: Runner, seconds: float, prior: Prior) -> list[Choice]:
+        """A model that is one size larger than any measured gains half of what the step before
+        has brought, if that was something (in logarithms; see decision 8)."""
+        family, rung = runner.candidate.family, runner.candidate.rung
+        below = {r.candidate.rung: r for r in self.runners if r.candidate.family == family}
+        large, small = (below.get(rung - step) for step in (1, 2))
+        if large is None or small is None:
+            return []
+        pairs = common(small, large)
+        if not pairs:
+            return []
+        gain = max(0.0, _log_ratio(*pairs[-1])) / 2
+        faster = np.log(large.candidate.size.cost / runner.candidate.size.cost)
+        return [self._choice(runner, large, -gain, -float(faster), seconds, prior)]
 
-def fitted(estimator: Any, X: Any, y: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(X, y)
+    def _choice(
+        self,
+        runner: Runner,
+        known: Runner,
+        error: float,
+        duration: float,
+        seconds: float,
+        prior: Prior,
+    ) -> Choice:
+        """Forecasts of one that is known, or of one that differs from it by so much."""
+        line, n = known.seconds(), self.n_rows
+        seconds *= 1.0 if known.patient else 2.0
+        if line.at(n).mean + duration > np.log(max(seconds, 1e-9)):
+            least = known.measured[0].n_rows
+            n = int(np.clip(line.where(max(seconds, 1e-3) * np.exp(-duration)), least, n))
+        errors, times = self._error(known, n, prior), line.at(n)
+        unknown = 0.0 if runner is known else _GUESS
+        return Choice(
+            runner,
+            n,
+            Forecast(errors.mean + error, float(np.hypot(errors.spread, unknown))),
+            Forecast(times.mean + duration, float(np.hypot(times.spread, unknown))),
+            known.last,
+            runner is not known,
+        )
+
+
+def common(first: Runner, second: Runner) -> list[tuple[Measurement, Measurement]]:
+    """Measurements of both after training on the same rows, more and more of them."""
+    return [(a, b) for a in first.measured for b in second.measured if a.n_rows == b.n_rows]
+
+
+def _log_ratio(first: Measurement, second: Measurement) -> float:
+    """Of their errors."""
+    return float(np.log((first.wrong.sum() + 0.5) / (second.wrong.sum() + 0.5)))
+
+
+def fitted(estimator: Any, X: Any, y: Any, deadline: float = np.inf) -> Any:
+    """The estimator after training, which stops early if it must."""
+    classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    classifier._deadline = deadline
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return estimator.fit(X, y)
+    finally:
+        del classifier._deadline
 
 
 def _tells(candidate: Candidate) -> bool:

@@ -70,7 +70,7 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
         duration(entry["fit_seconds"]),
         f"{duration(entry['predict_seconds'])}/row",
         f"{entry['size']:,}",
-        f"{entry['n_rows']:,} rows",
+        f"{entry['n_rows']:,} rows" if entry["n_rows"] else "inferred",
     )
 
 
