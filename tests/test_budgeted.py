@@ -246,6 +246,16 @@ def test_auto_gamma(make):
     assert make(gamma="auto", random_state=0).fit(csr(X), y).gamma_ > 0
 
 
+def test_a_linear_kernel_has_no_gamma_to_find():
+    X, y = problem(n=300)
+    linear = {"kernel": "linear", "maintenance": "remove", "random_state": 0}
+    clf = BudgetedPegasosClassifier(gamma="auto", **linear)
+    given = BudgetedPegasosClassifier(gamma=1.0, **linear)
+    for machine in (clf, given):
+        machine.partial_fit(X, y, classes=[0, 1, 2])
+    np.testing.assert_array_equal(clf.decision_function(X), given.decision_function(X))
+
+
 def test_auto_gamma_tries_nothing_that_overflows():
     X, y = problem(n=300)
     clf = BudgetedPegasosClassifier(gamma="auto", alpha="auto", **POLY | {"degree": 12}).fit(X, y)

@@ -327,6 +327,41 @@ def test_no_pass_begins_that_would_end_too_late():
     assert fitted(clone(late), X, y).n_iter_ == 5
 
 
+def test_a_rare_class_is_in_every_subsample():
+    X, y = blobs(n=12_000, n_classes=2)
+    y = np.where(np.arange(12_000) % 2000 == 7, 5, 0)  # six of them
+    found = explore(X, y, 2, random_state=0, verbose=0)
+    assert min(m["n_rows"] for m in found.measurements) < 3500
+
+
+class Broken(Fake):
+    def predict(self, X):
+        raise ValueError("not with <these> rows")
+
+
+def broken(name):
+    return Family(name, (None,), (Size(),), lambda _, size: Broken(**size))
+
+
+def test_who_fails_is_left_out(clock):
+    run = race([broken("linear"), *fakes(AMM={})])
+    assert [r.candidate.family for r in run.runners] == ["AMM"]
+    assert run.failures == {"linear": "ValueError: not with <these> rows"}
+    found = _explore.Exploration(run, np.array(["a", "b"]))
+    assert "left out: linear (ValueError: not with <these> rows)" in repr(found)
+    assert "not with &lt;these&gt; rows" in found._repr_html_()
+    with pytest.raises(ValueError, match="nothing could be trained"):
+        race([broken("linear"), broken("AMM")])
+
+
+def test_values_that_some_cannot_take():
+    """Beyond float32's squares: scalers bring them back, and who does not scale is left out."""
+    X, y = blobs(n=200)
+    found = explore(X.astype(np.float64) * 1e20, y, 20, random_state=0, verbose=0)
+    assert "multiplane" in found.failures
+    assert found.forecast[0]["error"] < 0.3
+
+
 def test_rows_in_proportion(clock):
     run = race(fakes(linear={}), n=2000)
     run.y = np.r_[np.zeros(1990), np.ones(9), [2]].astype(np.int32)
@@ -342,7 +377,7 @@ def test_a_board_is_not_linear(board):
     assert board.answers[LINEAR_QUESTION].startswith("No: ")
     assert "points of error" in board.answers[GAIN_QUESTION]
     assert GROWTH_QUESTION in board.answers
-    assert board.answers[CLASSES_QUESTION].startswith("All: ")
+    assert board.answers[CLASSES_QUESTION].startswith("All, after training on 3,000 rows: ")
     assert sum(c["n_hyperplanes"] for c in board.by_class) == 9
     assert all(c["linear"] > 0.3 > 0.1 > c["multiplane"] for c in board.by_class)
     best = board.forecast[0]
@@ -387,12 +422,15 @@ def test_text(board):
     text = repr(board)
     assert text == str(board)
     assert "4,000 rows, 2 features, 2 classes" in text
+    assert f"{board.n_trainings} trainings" in text
+    assert board.n_trainings > len(board.measurements), "preparations that lost, too"
     for question, answer in board.answers.items():
         assert question in text
         assert answer.split()[0] in text
     scope = {}
     exec(board.recommendation, scope)
     assert repr(scope["model"]) == repr(board.estimator)
+    assert not hasattr(board.estimator, "classes_")
     assert board.recommendation.splitlines()[-1] in text
 
 
@@ -437,6 +475,20 @@ def test_pictures(board, tmp_path):
     assert "numbers in the model" in labels
     board.plot(tmp_path / "found.svg")
     assert "<svg" in (tmp_path / "found.svg").read_text()
+
+
+def test_pictures_of_what_was_not_measured(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(_explore, "families", lambda X: families(X)[-2:])
+    X, y = blobs(n=200)
+    found = explore(X, y, 3, random_state=0, verbose=0)
+    gone = [r for r in found._runners if r.candidate.rung == 2]
+    names = {r.candidate.name for r in gone}
+    found.measurements = [m for m in found.measurements if m["name"] not in names]
+    found.plot(tmp_path / "found.png")
+    assert "inferred" not in repr(found) or "inferred" in found._repr_html_()
+    assert found.answers[GROWTH_QUESTION].startswith(("Not known", "Not a", "A bigger"))
+    assert "no learning curve" in found.answers[GROWTH_QUESTION]
 
 
 def test_without_matplotlib(board, monkeypatch):
@@ -537,6 +589,22 @@ def test_awkward_features(scale):
     X[:, 2], X[:, 3] = 0.0, 5.0 * scale
     clf = AutoClassifier(None, random_state=0).fit(X, y)
     assert clf.score(X, y) > 0.75
+
+
+def test_an_error_leaves_the_model_as_it_was(monkeypatch):
+    monkeypatch.setattr(_explore, "families", lambda X: families(X)[:1])
+    X, y = blobs(n=100)
+    clf = AutoClassifier(5, random_state=0).fit(X, y)
+    before = dict(vars(clf))
+
+    def fails(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("multiplane.exploration._auto.fitted", fails)
+    with pytest.raises(MemoryError):
+        clf.fit(X[:, :2], y)
+    assert vars(clf) == before
+    assert clf.predict(X).shape == (100,)
 
 
 def test_bad_input():

@@ -352,6 +352,9 @@ def test_width_by_trial(make):
     assert transformer.transform(X).shape == (3000, 8)
     clf = StagewiseLeastSquaresClassifier(features=make(width="auto"), n_stages=2, random_state=0)
     assert clf.fit(X, slope).score(X, slope) > 0.75
+    # Labels that do not matter may be anything, and as many as there are rows.
+    make(8).fit(X[:2], np.array([None, "a"], dtype=object))
+    assert make(8, width="auto").fit(X, np.arange(3000) * 1e9)
     with pytest.raises(ValueError, match="needs labels, got y=None"):
         make(8, width="auto").fit(X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -316,7 +316,11 @@ def test_progressive_validation_predicts_before_it_learns():
         [int(x in self.seen) for x in matrix.source[:, 0].astype(int)]
     )
     examples = Examples(Matrix(X), np.ones(4000, np.int32))
-    assert progressive([Parrot()], Models, examples, np.arange(4000)) == [3000]
+    for n in (4000, 1999, 700, 3, 2):
+        order = np.arange(n)
+        assert progressive([Parrot()], Models, examples, order) == [n - n // 4]
+        # Of several passes three quarters teach, and the rest is tested whatever the block size.
+        assert progressive([Parrot()], Models, examples, order, 5) == [n - 3 * n // 4]
 
 
 # --- streams ------------------------------------------------------------------------------------

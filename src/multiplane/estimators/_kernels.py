@@ -112,7 +112,7 @@ class KernelClassifier(StreamClassifier):
     def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
         self._check_kernel()
         self.gamma_ = self._find_gamma(examples)
-        if self.gamma == "auto":
+        if "gamma" in self._found_by_trial():
             self.gamma_ = self._try_gammas(examples, n_classes, seed)
         self._check_numbers(examples, self.gamma_)
         self._opening = None
@@ -151,6 +151,10 @@ class KernelClassifier(StreamClassifier):
         if variance <= 1e-12 * squares / n_values:
             return 1.0
         return float(np.clip(1 / (n_features * variance), 1e-30, _LARGEST_KERNEL))
+
+    def _found_by_trial(self) -> tuple[str, ...]:
+        found = super()._found_by_trial()
+        return tuple(name for name in found if name != "gamma" or self.kernel != "linear")
 
     def _try_gammas(self, examples: Examples, n_classes: int, seed: int) -> float:
         """One that is as good as the best of some, by progressive validation."""

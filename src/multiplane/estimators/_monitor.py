@@ -98,7 +98,7 @@ class Monitor(Recorder):
         name, verbose = type(estimator).__name__, int(estimator.verbose)
         self.printer = Printer(name, task, n_tasks, verbose)
         self.best, self.since_best = -np.inf, 0
-        self.deadline = getattr(estimator, "_deadline", np.inf)
+        self.n_tasks, self.deadline = n_tasks, getattr(estimator, "_deadline", np.inf)
         self.began = time.perf_counter()
         self.patience = estimator.n_iter_no_change if patience is None else patience
         self.root = estimator._init_callback_context(max_subtasks=n_tasks)
@@ -116,7 +116,7 @@ class Monitor(Recorder):
     def pass_ended(self, event: Event) -> str | None:
         reason = self._validate(event)
         now = time.perf_counter()
-        if now + (now - self.began) > self.deadline:
+        if event.n_iter < self.n_tasks and now + (now - self.began) > self.deadline:
             reason = "out of time"
         super().pass_ended(event)
         if self.estimator.verbose:

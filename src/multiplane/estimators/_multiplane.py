@@ -299,7 +299,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         if not sp.issparse(X) and work > _TRIAL_WORK / 8:  # eight passes are enough to wait for
             parts = parts[:1]
         trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
-        search = Search(ways, trials.wrong, self._tried, thorough=("alpha",))
+        now = time.perf_counter()  # of little time, half is for trials
+        deadline = now + (getattr(self, "_deadline", np.inf) - now) / 2
+        search = Search(ways, trials.wrong, self._tried, ("alpha",), deadline)
         found = [search.walk(start, ways)]
         if auto:  # the linear model is worth a try of its own
             found.append(search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha")))

@@ -23,7 +23,7 @@ _SHOWN = 8  # classes
 
 def percent(share: float) -> str:
     """Two digits more than matter: 3.21 %, 0.042 %."""
-    digits = 2 if share >= 0.001 else 3
+    digits = 2 if share >= 0.001 or share == 0 else 3
     return f"{100 * share:.{digits}f} %"
 
 
@@ -38,7 +38,7 @@ def answers(
     others = [r for r in runners if r.candidate.family != LINEAR]
     found = {}
     if linear and others:
-        pair = _best_pair(linear[0], others)
+        pair = _pair(linear[0], others, choice)
         if pair is not None:
             found[LINEAR_QUESTION] = _is_linear(*pair)
             found[GAIN_QUESTION] = _gain(*pair)
@@ -54,8 +54,14 @@ def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
     return float(apart.mean()), float(apart.std() / np.sqrt(len(apart))) + 1e-12
 
 
-def _best_pair(linear: Runner, others: list[Runner]) -> tuple[Measurement, Measurement] | None:
-    """The linear model and the best other one, after training on the same rows, as many as can."""
+def _pair(
+    linear: Runner, others: list[Runner], choice: Choice
+) -> tuple[Measurement, Measurement] | None:
+    """The linear model and the recommended one (if that is linear: the best other one), after
+    training on the same rows, as many as can."""
+    for runner in others:
+        if runner.candidate is choice.known.candidate and common(linear, runner):
+            return common(linear, runner)[-1]
     for measured in reversed(linear.measured):
         rivals = [m for r in others for m in r.measured if m.n_rows == measured.n_rows]
         if rivals:
@@ -82,12 +88,11 @@ def _is_linear(linear: Measurement, best: Measurement) -> str:
 def _gain(linear: Measurement, best: Measurement) -> str:
     gain, deviation = difference(linear, best)
     low, high = (100 * (gain + z * deviation) for z in (-1.96, 1.96))
-    if high < 0:
-        return f"Nothing: no other model is as good as the linear one, on {linear.n_rows:,} rows."
-    share = gain / linear.error if linear.error else 0.0
+    if gain <= 0:
+        return f"Nothing, after training on {linear.n_rows:,} rows: no other model is better."
     return (
         f"{100 * gain:.2f} points of error ({low:.2f} to {high:.2f}), after training on "
-        f"{linear.n_rows:,} rows: {100 * max(share, 0):.0f} % of the linear model's errors."
+        f"{linear.n_rows:,} rows: {100 * gain / linear.error:.0f} % of the linear model's errors."
     )
 
 
@@ -99,7 +104,10 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
         f"twice the rows would bring the error of {candidate.name} from "
         f"{percent(now)} to about {percent(twice)}"
     )
-    data_pays = 1 - twice / now > _WORTH and len(runner.measured) > 1
+    data_pays: bool | None = 1 - twice / now > _WORTH
+    if len(runner.measured) < 2:
+        data = f"{candidate.name} was trained on one subsample, which is no learning curve"
+        data_pays = None
     step = _step_in_size(runners, runner)
     if step is None:
         model, model_pays = "", None
@@ -107,16 +115,20 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
         smaller, larger = step
         gain, deviation = difference(smaller, larger)
         model_pays = gain > max(_SURE * deviation, _WORTH * smaller.error)
-        change = "brings" if model_pays else "hardly changes it:"
+        change = "brings" if model_pays else "hardly changes"
         model = (
             f"; a larger model ({larger.candidate.size.words} instead of "
-            f"{smaller.candidate.size.words}) {change} {percent(smaller.error)} to "
+            f"{smaller.candidate.size.words}) {change} its "
+            f"{percent(smaller.error)} to "
             f"{percent(larger.error)} at {larger.n_rows:,} rows"
         )
     verdict = {
         (True, True): "Both",
         (True, False): "More data",
         (True, None): "More data",
+        (None, True): "A bigger model",
+        (None, False): "Not a bigger model",
+        (None, None): "Not known",
         (False, True): "A bigger model",
         (False, False): "Neither",
         (False, None): "Not more data",
@@ -148,17 +160,19 @@ def by_class(
         return []
     simple, several = max(pairs, key=lambda pair: (pair[0].n_rows, -pair[1].error))
     assert several.n_hyperplanes is not None
-    found = []
+    found: list[dict[str, Any]] = []
     for number, label in enumerate(classes):
         # Errors that have to do with the class: on its rows.
         rows = y == number
         n = int(rows.sum())
-        entry: dict[str, Any] = {"label": label, "n_tested": n}
+        entry: dict[str, Any] = {"label": label, "n_rows": simple.n_rows, "n_tested": n}
         entry["linear"] = float(simple.wrong[rows].mean()) if n else np.nan
         entry["multiplane"] = float(several.wrong[rows].mean()) if n else np.nan
         entry["n_hyperplanes"] = int(several.n_hyperplanes[number])
         apart = simple.wrong[rows].astype(np.float64) - several.wrong[rows]
-        sure = n > 0 and apart.sum() > _SURE * np.sqrt(np.abs(apart).sum())
+        sure = n > 0 and apart.sum() > max(
+            _SURE * np.sqrt(np.abs(apart).sum()), _WORTH * simple.wrong[rows].sum()
+        )
         entry["needs_several"] = bool(sure and entry["n_hyperplanes"] > 1)
         found.append(entry)
     return found
@@ -167,7 +181,10 @@ def by_class(
 def _several(classes: list[dict[str, Any]]) -> str:
     needy = [c for c in classes if c["needs_several"]]
     if not needy:
-        return "None: with one hyperplane a class is told as well, as far as the rows can tell."
+        return (
+            f"None, as far as {sum(c['n_tested'] for c in classes):,} held-out rows can tell, "
+            f"after training on {classes[0]['n_rows']:,}."
+        )
     needy.sort(key=lambda c: c["multiplane"] - c["linear"])
     words = [
         f"{c['label']} ({c['n_hyperplanes']} hyperplanes; errors on its rows "
@@ -176,4 +193,4 @@ def _several(classes: list[dict[str, Any]]) -> str:
     ]
     more = f", and {len(needy) - _SHOWN} more" if len(needy) > _SHOWN else ""
     start = "All" if len(needy) == len(classes) else f"{len(needy)} of {len(classes)}"
-    return f"{start}: {', '.join(words)}{more}."
+    return f"{start}, after training on {classes[0]['n_rows']:,} rows: {', '.join(words)}{more}."

@@ -15,9 +15,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from multiplane.estimators._base import new_seed
+from multiplane.estimators._checks import unchanged_on_error
 from multiplane.estimators._multiplane import MultiplaneClassifier
 from multiplane.exploration._explore import DTYPES, Exploration, checked, explored, forecast
 from multiplane.exploration._race import MARGIN, fitted
+
+_LEAST = 0.05  # of the time, for the last training, even if it is over
 
 
 def _has(name: str) -> Any:
@@ -91,6 +94,11 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         """
         began = time.perf_counter()
         self._validate_params()
+        with unchanged_on_error(self):
+            self._fit(X, y, began)
+        return self
+
+    def _fit(self, X: Any, y: Any, began: float) -> None:
         random = check_random_state(self.random_state)
         X, y, classes, codes = checked(self, X, y)
         limit = np.inf if self.time_budget is None else float(self.time_budget)
@@ -102,7 +110,8 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
             estimator: Any = MultiplaneClassifier(random_state=seed)
         else:
             self.exploration_ = Exploration(race, classes)
-            choice = race.choices(MARGIN * (limit - (time.perf_counter() - began)))[0]
+            left = max(limit - (time.perf_counter() - began), _LEAST * limit)
+            choice = race.choices(MARGIN * left)[0]
             self.forecast_ = forecast(choice)
             estimator = choice.runner.candidate.make(seed)
             if choice.n_rows < len(codes):
@@ -110,7 +119,6 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         self.estimator_ = fitted(estimator, X[rows], np.asarray(y)[rows], began + limit)
         self.n_rows_ = len(codes[rows])
         self.classes_ = self.estimator_.classes_
-        return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, shape (n_samples,)."""

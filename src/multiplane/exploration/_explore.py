@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -66,7 +66,7 @@ def explore(
     """
     if time_budget is not None and not time_budget > 0:
         raise ValueError(f"time_budget must be above 0 seconds, or None, got {time_budget!r}")
-    X, _, classes, codes = checked(BaseEstimator(), X, y)
+    X, _, classes, codes = checked(Explore(), X, y)
     random = check_random_state(random_state)
     race = explored(X, codes, time_budget, random, verbose)
     if race is None:
@@ -75,6 +75,10 @@ def explore(
             "use MultiplaneClassifier"
         )
     return Exploration(race, classes)
+
+
+class Explore(BaseEstimator):
+    """Has a name, for messages about X and y."""
 
 
 class Exploration:
@@ -89,13 +93,15 @@ class Exploration:
         ``family``, ``error`` expected with all rows, ``low`` and ``high`` (95 %), ``fit_seconds``
         expected with all rows, ``predict_seconds`` a row, ``size`` (numbers in the model),
         ``n_rows`` of its largest training (0: inferred from smaller ones of the family)
-    measurements : list of dictionaries, one for each training: ``name``, ``family``, ``n_rows``,
-        ``error`` on held-out rows, ``low`` and ``high`` (95 %), ``fit_seconds``,
-        ``predict_seconds``, ``size``
-    by_class : list of dictionaries, one a class: ``label``, ``n_tested``, share of them that the
-        linear model and the flagship get wrong (``linear``, ``multiplane``), ``n_hyperplanes`` of
-        the flagship, and whether it ``needs_several``
-    n_rows, n_features, n_classes, n_tested, seconds : of the exploration
+    measurements : list of dictionaries, one for each subsample and candidate: ``name``,
+        ``family``, ``n_rows``, ``error`` on held-out rows, ``low`` and ``high`` (95 %),
+        ``fit_seconds``, ``predict_seconds``, ``size``
+    by_class : list of dictionaries, one a class: ``label``, ``n_rows`` trained with (of all
+        classes), ``n_tested`` (of this one), share of them that the linear model and the flagship
+        get wrong (``linear``, ``multiplane``), ``n_hyperplanes`` of the flagship, and whether it
+        ``needs_several``
+    failures : dict of candidates that could not be trained, and why
+    n_rows, n_features, n_classes, n_tested, n_trainings, seconds : of the exploration
     """
 
     def __init__(self, race: Race, classes: NDArray[Any]) -> None:
@@ -110,7 +116,8 @@ class Exploration:
         self.answers = answers(
             self._runners, self._choices[0], self._slopes, self.n_rows, self.by_class
         )
-        self.estimator = self._choices[0].runner.candidate.estimator
+        self.estimator = clone(self._choices[0].runner.candidate.estimator)
+        self.n_trainings, self.failures = race.n_trainings, dict(race.failures)
         self.recommendation = code(self.estimator)
 
     def frontier(self, cost: str) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ def draw(found: Exploration) -> Any:
 
 def _markers(found: Exploration) -> dict[str, str]:
     names: dict[str, list[str]] = {}
-    for entry in found.measurements:
+    for entry in [*found.measurements, *found.forecast]:
         known = names.setdefault(entry["family"], [])
         if entry["name"] not in known:
             known.append(entry["name"])
@@ -64,6 +64,8 @@ def _curves(ax: Any, found: Exploration, marker: dict[str, str]) -> None:
     for entry in found.forecast:
         name, colour = entry["name"], _COLOURS[entry["family"]]
         points = [m for m in found.measurements if m["name"] == name]
+        if not points:  # inferred
+            continue
         n, error, low, high = (
             np.array([m[key] for m in points]) for key in ("n_rows", "error", "low", "high")
         )
@@ -71,7 +73,7 @@ def _curves(ax: Any, found: Exploration, marker: dict[str, str]) -> None:
         ax.errorbar(
             n,
             100 * error,
-            100 * np.array([error - low, high - error]),
+            100 * np.maximum(0, [error - low, high - error]),  # but for rounding
             color=colour,
             marker=marker[name],
             markersize=5,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -21,15 +22,19 @@ from multiplane.solvers._selection import Fold, folds
 _GROWTH = 3  # from one subsample to the next
 _SMALLEST = 300, 1_000  # rows of the first one, as many as have a million numbers in between
 _MOST_TESTED = 10_000  # rows in a test: an error of 2 % is known to 0.14
+_MANY_VALUES = 1_000_000  # in X: then one test is enough to wait for,
+_ENOUGH = 200  # if it has so many rows
+_LAST = 6  # at the last subsample, that many times larger models are allowed
 _MOST_CANDIDATES = 8  # after the first subsample
 _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 MARGIN = 0.9  # of the time that is left, that the last training should take
 _GREED = 0.6  # share of the time that is left, that a measurement may take
 _TIMER = 0.1  # relative error of a time
-_ALIKE = 0.02  # errors closer than that, relatively, are alike, and the smaller model is chosen
+_ALIKE = 0.03  # errors closer than that, relatively, are alike, and the smaller model is chosen
 _CAPACITY = 0.07  # by which a larger model of a family gains for each factor e in n: on mnist
 _GUESS = 0.1  # how far off, in logarithms, an inferred error or time may be
+_NEARLY = 0.05  # in logarithms: a time that fits
 _CAREFUL = 1.0  # standard deviations that a forecast is taken to be too good by
 
 
@@ -63,7 +68,8 @@ def wilson(n_wrong: float, n: int, z: float = 1.96) -> tuple[float, float]:
     """Wilson's interval for a share."""
     middle = (n_wrong + z**2 / 2) / (n + z**2)
     half = z / (n + z**2) * np.sqrt(n_wrong * (1 - n_wrong / n) + z**2 / 4)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    low, high = float(middle - half), float(middle + half)
+    return min(max(0.0, low), n_wrong / n), max(min(1.0, high), n_wrong / n)  # but for rounding
 
 
 @dataclass
@@ -96,6 +102,7 @@ class Choice:
     seconds: Forecast
     known: Measurement  # the last one of the runner, or of the next smaller one
     inferred: bool
+    fits: bool  # into the time, with so many rows
 
     @property
     def size(self) -> int:
@@ -135,12 +142,17 @@ class Race:
         self.n_classes = int(y.max()) + 1
         self.time_budget = np.inf if time_budget is None else float(time_budget)
         self.listener, self._random = listener, random
-        self.parts = [(_in_proportion(train, y, random), test) for train, test in _tests(y, random)]
+        self.parts = [
+            (_in_proportion(train, y, random), test)
+            for train, test in _tests(y, _n_values(X), random)
+        ]
         self.seed = int(random.randint(np.iinfo(np.int32).max))
         self.tested = (
             np.concatenate([test for _, test in self.parts]) if self.parts else np.empty(0, int)
         )
         self.runners: list[Runner] = []
+        self.n_trainings = 0
+        self.failures: dict[str, str] = {}  # who could not be trained, and why
         self.n_rows = len(y)
         self.began = time.perf_counter()
 
@@ -152,10 +164,12 @@ class Race:
         subsamples = self.subsamples()
         for family in self.families:
             self.runners += self._begin(family, subsamples[0])
+        if not self.runners:
+            raise ValueError(f"nothing could be trained: {self.failures}")
         for n in subsamples:
             for runner in self._contenders(n, n == subsamples[-1]):
-                if self._affords(runner, n):
-                    self._measure(runner, n)
+                if self._affords(runner, n) and not self._measure(runner, n):
+                    self.runners.remove(runner)
 
     def subsamples(self) -> list[int]:
         """Numbers of rows, the last being all that are not tested."""
@@ -167,13 +181,11 @@ class Race:
 
     def _begin(self, family: Family, n: int) -> Iterator[Runner]:
         """The best preparation, by the smallest of the family; then the larger ones with it."""
-        first = [
-            Runner(candidate, family.growth, family.patient) for candidate in family.prepared()
-        ]
-        for runner in first:
-            if self._affords(runner, n):
-                self._measure(runner, n)
-        first = [runner for runner in first if runner.measured]
+        first: list[Runner] = []
+        for candidate in family.prepared():
+            runner = Runner(candidate, family.growth, family.patient)
+            if self._affords(runner, n, first) and self._measure(runner, n):
+                first.append(runner)
         if not first:
             return
         best = min(first, key=lambda runner: runner.last.error)
@@ -206,7 +218,7 @@ class Race:
             for r in self.runners
             if not r.measured
             and r.candidate.family in families
-            and (at_last or r.candidate.size.n_rows <= n)
+            and r.candidate.size.n_rows <= (_LAST if at_last else 1) * n
         ]
         told = [r for r in order if r not in stay and _tells(r.candidate)]
         found = [r for r in stay + new + told if not r.measured or r.last.n_rows < n]
@@ -234,24 +246,27 @@ class Race:
         slopes = [r.errors().b for r in known[: (len(known) + 1) // 2]]
         return replace(ERRORS, slope=float(np.median(slopes)), spread=_ALIKE_SLOPES)
 
-    def _affords(self, runner: Runner, n: int) -> bool:
+    def _affords(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> bool:
         """Whether it can be measured and leaves some time for others."""
         if not any(r.measured for r in self.runners):  # there must be an answer
-            return True
+            return not alike or self.spent < self.time_budget
         left = self.time_budget - self._reserve() - self.spent
-        return self._expected(runner, n) <= _GREED * left
+        return self._expected(runner, n, alike) <= _GREED * left
 
-    def _expected(self, runner: Runner, n: int) -> float:
+    def _expected(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> float:
         """Seconds of a measurement."""
         if runner.measured:
-            return runner.seconds().at(n).value * len(self.parts)
+            predict = runner.last.predict_seconds * len(self.tested)
+            return runner.seconds().at(n).value * len(self.parts) + predict
         family = runner.candidate.family
-        smaller = [r for r in self.runners if r.candidate.family == family and r.measured]
-        if not smaller:
-            return 0.0  # nobody knows
+        known = [r for r in [*self.runners, *alike] if r.measured]
+        smaller = [r for r in known if r.candidate.family == family]
+        if not smaller:  # nobody knows; families are in the order of their costs
+            return max(r.last.fit_seconds for r in known) * len(self.parts)
         nearest = smaller[-1]
         ratio = runner.candidate.size.cost / nearest.candidate.size.cost
-        return nearest.seconds().at(n).value * len(self.parts) * ratio
+        predict = nearest.last.predict_seconds * len(self.tested)
+        return (nearest.seconds().at(n).value * len(self.parts) + predict) * ratio
 
     def _reserve(self) -> float:
         """Seconds to keep for the training with all rows, half of the limit at most."""
@@ -260,23 +275,42 @@ class Race:
             return 0.0
         return float(min(half, self.choices()[0].seconds.value / MARGIN))
 
-    def _measure(self, runner: Runner, n: int) -> None:
+    def _measure(self, runner: Runner, n: int) -> bool:
+        """Whether there is something measured."""
+        first = not any(r.measured for r in self.runners)  # there must be an answer
+        deadline = np.inf if first else self.began + self.time_budget
+        try:
+            measured = self._measurement(runner.candidate, n, deadline)
+        except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+            # Nobody's fault but the candidate's: X and y have been checked.
+            self.failures[runner.candidate.name] = f"{type(error).__name__}: {error}"
+            return bool(runner.measured)
+        if measured is None:  # out of time
+            return bool(runner.measured)
+        runner.measured.append(measured)
+        self.listener(measured, self.spent)
+        return True
+
+    def _measurement(self, candidate: Candidate, n: int, deadline: float) -> Measurement | None:
         fit = predict = 0.0
         wrong = []
         for train, test in self.parts:
-            estimator = runner.candidate.make(self.seed)
-            rows = np.sort(train[:n])
+            estimator = candidate.make(self.seed)
+            rows = _some(train, n, self.y)
             start = time.perf_counter()
-            fitted(estimator, self.X[rows], self.y[rows])
+            fitted(estimator, self.X[rows], self.y[rows], deadline)
             fit += time.perf_counter() - start
+            self.n_trainings += 1
+            classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+            if getattr(classifier, "stop_reason_", "") == "out of time":
+                return None
             X = self.X[test]
             start = time.perf_counter()
             codes = estimator.predict(X)
             predict += time.perf_counter() - start
             wrong.append(codes != self.y[test])
-        classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        measurement = Measurement(
-            runner.candidate,
+        return Measurement(
+            candidate,
             n,
             np.concatenate(wrong),
             fit / len(self.parts),
@@ -284,14 +318,11 @@ class Race:
             n_numbers(classifier),
             _hyperplanes(classifier, self.n_classes),
         )
-        runner.measured.append(measurement)
-        self.listener(measurement, self.spent)
 
     def in_proportion(self, n: int) -> NDArray[np.int64]:
         """So many of all rows, with some of each class."""
         rows = _in_proportion(np.arange(self.n_rows), self.y, self._random)
-        _, first = np.unique(self.y[rows], return_index=True)
-        return np.union1d(rows[:n], rows[first])
+        return _some(rows, n, self.y)
 
     # --- afterwards ------------------------------------------------------------------------
 
@@ -305,7 +336,11 @@ class Race:
             else:
                 found += self._inferred(runner, seconds, prior)
         found.sort(key=lambda choice: choice.score)
-        alike = [c for c in found if c.score <= found[0].score + _ALIKE]
+        if not any(choice.fits for choice in found):  # then whatever ends soonest
+            found.sort(key=lambda choice: choice.seconds.mean)
+            return found
+        found.sort(key=lambda choice: not choice.fits)
+        alike = [c for c in found if c.fits and c.score <= found[0].score + _ALIKE]
         place = [family.name for family in self.families]  # from cheap to dear
         first = min(alike, key=lambda c: (c.size, place.index(c.runner.candidate.family)))
         return [first, *(c for c in found if c is not first)]
@@ -349,6 +384,7 @@ class Race:
             Forecast(times.mean + duration, float(np.hypot(times.spread, unknown))),
             known.last,
             runner is not known,
+            bool(times.mean + duration <= np.log(max(seconds, 1e-9)) + _NEARLY),
         )
 
 
@@ -385,13 +421,26 @@ def _hyperplanes(classifier: Any, n_classes: int) -> NDArray[np.int64] | None:
     return np.bincount(classifier.hyperplane_class_, minlength=n_classes)
 
 
-def _tests(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
-    """Of many rows there is one test of a few; of few there are several tests, of all rows."""
+def _tests(y: NDArray[np.int32], n_values: int, random: np.random.RandomState) -> list[Fold]:
+    """Of many values there is one test of some rows; of few there are several, of all rows."""
     out = []
-    for train, test in folds(y, random):
+    found = folds(y, random)
+    if n_values > _MANY_VALUES and found and len(found[0][1]) >= _ENOUGH:
+        found = found[:1]
+    for train, test in found:
         drawn = random.permutation(test)
         out.append((np.concatenate([train, drawn[_MOST_TESTED:]]), np.sort(drawn[:_MOST_TESTED])))
     return out
+
+
+def _n_values(X: Any) -> int:
+    return int(X.nnz if sp.issparse(X) else X.size)
+
+
+def _some(rows: NDArray[np.int64], n: int, y: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The first n, and the first one of each class."""
+    _, first = np.unique(y[rows], return_index=True)
+    return np.union1d(rows[:n], rows[first])
 
 
 def _in_proportion(

@@ -30,7 +30,8 @@ def text(found: Exploration) -> str:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append(f"{mark} {'  '.join(cells)}")
-    lines += ["* none is both better and faster to train", "", "Recommended:", ""]
+    lines += ["* none is both better and faster to train", *_failures(found)]
+    lines += ["", "Recommended:", ""]
     lines += [f"    {line}".rstrip() for line in found.recommendation.splitlines()]
     return "\n".join(lines)
 
@@ -49,6 +50,7 @@ def html(found: Exploration) -> str:
     return (
         f"<div><p>{escape(_head(found))}</p><dl>{questions}</dl>"
         f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        f"{''.join(f'<p>{escape(line)}</p>' for line in _failures(found))}"
         f"{_picture(found)}<p>Recommended:</p>"
         f"<pre>{escape(found.recommendation)}</pre></div>"
     )
@@ -56,10 +58,15 @@ def html(found: Exploration) -> str:
 
 def _head(found: Exploration) -> str:
     return (
-        f"multiplane.explore: {found.n_rows:,} rows, {found.n_features:,} features, "
-        f"{found.n_classes:,} classes; {len(found.measurements)} trainings in "
+        f"multiplane.explore: {found.n_rows:,} rows, {found.n_features:,} "
+        f"feature{'s' * (found.n_features > 1)}, "
+        f"{found.n_classes:,} classes; {found.n_trainings} trainings in "
         f"{found.seconds:.1f} s, tested on {found.n_tested:,} rows"
     )
+
+
+def _failures(found: Exploration) -> list[str]:
+    return [f"left out: {name} ({reason})" for name, reason in found.failures.items()]
 
 
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         """Learn from X, which has been checked: an array of floats, or a CSR matrix.
 
         `weight` (NumPy, (n,), or None) says how much each row counts; one of 0 not at all. `y`
-        (NumPy: codes (n,), an indicator matrix (n, n_labels), or None) is for those that ask.
+        (NumPy: labels (n,), an indicator matrix (n, n_labels), or None) is for those that ask.
         """
         raise NotImplementedError
 
@@ -141,7 +141,8 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         if y is not None:
             check_consistent_length(X, y)
-        source = self.prepare(X, random, None, None if y is None else codes_of(y))
+            y = np.asarray(to_numpy(y))
+        source = self.prepare(X, random, None, y)
         map = source.draw(int(self.n_features), random)
         if map.n_features < self.n_features:
             raise ValueError(
@@ -189,12 +190,6 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def codes_of(y: Any) -> NDArray[Any]:
-    """Labels of any kind as numbers 0, 1, …; of several labels a row, their indicators."""
-    y = np.asarray(to_numpy(y))
-    return y if y.ndim == 2 else np.unique(y, return_inverse=True)[1]
 
 
 def floats_at_once(place: Place) -> int:

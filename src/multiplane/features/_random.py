@@ -172,7 +172,11 @@ def best_width(
     n_train = len(y) - len(y) // 4
     if n_train < 2:
         return source
-    Y = y.astype(np.float64) if y.ndim == 2 else np.eye(int(y.max()) + 1)[y]
+    if y.ndim == 2:
+        Y = y.astype(np.float64)
+    else:
+        classes, codes = np.unique(y, return_inverse=True)
+        Y = np.eye(len(classes))[codes]
     n_features = min(_TRIAL_FEATURES, n_train // 2)
     state = random.get_state()
     best, least = source, np.inf

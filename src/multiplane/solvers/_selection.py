@@ -7,8 +7,10 @@ value must be worse by more than chance would make it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,8 +76,12 @@ def progressive(
         for _ in range(n_passes - 1):
             examples.learn(learner, order[:n_taught])
     wrong = [0] * len(learners)
-    for first in range(0, len(order), _BLOCK):
-        part = order[first : first + _BLOCK]
+    ends = [*range(_BLOCK, n_taught, _BLOCK), n_taught]
+    ends += [*range(n_taught + _BLOCK, len(order), _BLOCK), len(order)]
+    for first, end in pairwise([0, *ends]):
+        part = order[first:end]
+        if not len(part):
+            continue
         block = Matrix(examples.X.source[part])
         for k, learner in enumerate(learners):
             if first >= n_taught:
@@ -89,7 +95,8 @@ class Search:
     """A walk from setting to setting, as long as it leads to something better.
 
     `ways` are the values of each setting in their natural order; `wrong` tells how many of how many
-    test rows some settings get wrong. Of the `thorough` ways all values are tried.
+    test rows some settings get wrong. Of the `thorough` ways all values are tried. After the
+    `deadline` no trial begins.
     """
 
     def __init__(
@@ -98,8 +105,10 @@ class Search:
         wrong: Callable[[dict[str, Any]], tuple[float, float]],
         listener: Callable[[Trial], None],
         thorough: Iterable[str] = (),
+        deadline: float = np.inf,
     ) -> None:
         self.ways, self.wrong, self.listener = ways, wrong, listener
+        self.deadline = deadline
         self.thorough = set(thorough)
         self.trials: list[Trial] = []
 
@@ -118,7 +127,7 @@ class Search:
             values = self.ways[name]
             for direction in (-1, 1):
                 place = values.index(best.settings[name]) + direction
-                while 0 <= place < len(values):
+                while 0 <= place < len(values) and time.perf_counter() < self.deadline:
                     other = self.trial({**best.settings, name: values[place]})
                     if other.beats(best, _CAUTION if direction > 0 else _DOWNWARDS):
                         best = other
