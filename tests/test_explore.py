@@ -1,9 +1,9 @@
 """`explore` and `AutoClassifier`: the race, what it says, and the estimator it leads to."""
 
-import copy
 import pickle
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -111,13 +111,13 @@ def test_times_are_powers():
 def test_learning_curves_get_flatter():
     """As on mnist: 6.6, 4.1 and 3.0 % at 1,407, 4,222 and 12,666 rows; 2.43 % at 38,000."""
     points = [(1407, 0.0661, 0.04), (4222, 0.0410, 0.05), (12_666, 0.0302, 0.06)]
-    line = Line(points, ERRORS)
+    line = Line(points, replace(ERRORS, flattening=0.3))
     assert line.at(12_666).value == pytest.approx(0.0302, rel=0.05)
     assert line.at(38_000).value == pytest.approx(0.0243, rel=0.05)
     steps = np.log([line.at(n).value for n in (1407, 4222, 12_666, 38_000)])
     assert np.all(np.diff(steps, n=2) > 0)
     # For ever: no better than b/k allows.
-    assert line.at(1e300).mean == pytest.approx(line.a + line.b / ERRORS.flattening)
+    assert line.at(1e300).mean == pytest.approx(line.a + line.b / 0.3)
 
 
 def test_lines_have_priors():
@@ -271,13 +271,13 @@ def test_the_best_preparation_goes_on(clock):
     assert [r.candidate.size.words for r in run.runners] == ["small", "large"]
 
 
-def ladder(*errors, n_rows=0):
+def ladder(*errors):
     """A family of sizes with these errors, each twice as slow as the one before."""
     sizes = tuple(
         Size(
             f"size {i}",
             {"error": e, "slope": -0.1, "seconds": 1e-4 * 2**i},
-            n_rows * (i == 2),
+            0,
             2**i,
         )
         for i, e in enumerate(errors)
@@ -287,7 +287,7 @@ def ladder(*errors, n_rows=0):
 
 def test_a_larger_model_is_inferred(clock):
     """From two smaller ones, if there was no time for it."""
-    run = race([ladder(0.2, 0.1, 0.08, n_rows=10**9)], time_budget=10)
+    run = race([ladder(0.2, 0.1, 0.08)], time_budget=0.9)
     assert [len(r.measured) for r in run.runners][2] == 0
     inferred = next(c for c in run.choices() if c.inferred)
     known = next(c for c in run.choices() if c.runner.candidate.rung == 1)
@@ -295,7 +295,7 @@ def test_a_larger_model_is_inferred(clock):
     assert inferred.seconds.value == pytest.approx(2 * known.seconds.value)
     assert inferred.error.spread > known.error.spread
     # What brought nothing will bring nothing.
-    run = race([ladder(0.1, 0.1, 0.08, n_rows=10**9)], time_budget=10)
+    run = race([ladder(0.1, 0.1, 0.08)], time_budget=0.9)
     inferred = next(c for c in run.choices() if c.inferred)
     assert run.choices()[0] is not inferred
     # Beside two that were measured, the third is not inferred but measured, given time.
@@ -332,6 +332,37 @@ def test_a_rare_class_is_in_every_subsample():
     y = np.where(np.arange(12_000) % 2000 == 7, 5, 0)  # six of them
     found = explore(X, y, 2, random_state=0, verbose=0)
     assert min(m["n_rows"] for m in found.measurements) < 3500
+
+
+def test_what_does_not_fit_is_not_chosen(clock):
+    families = fakes(linear={"error": 0.2, "seconds": 1e-6}, good={"error": 0.05, "seconds": 1e-2})
+    run = race(families, time_budget=1000)
+    assert run.choices()[0].runner.candidate.family == "good"
+    first, second = run.choices(1.0)  # the good one has been trained on a thousand rows at least
+    assert first.runner.candidate.family == "linear"
+    assert first.fits
+    assert not second.fits
+    assert run.choices(1e-9)[0].runner.candidate.family == "linear", "what ends soonest"
+
+
+def test_the_recommended_one_is_compared_with_the_linear_one(clock):
+    """Although others have been trained on more rows."""
+    plain = {"error": 0.3, "slope": -0.02, "seconds": 1e-5}
+    other = {**plain, "error": 0.29}
+    good = {"error": 0.05, "seconds": 1e-3}
+    run = race(fakes(linear=plain, multiplane=other, kernel=good), time_budget=12)
+    assert [r.last.n_rows for r in run.runners] == [30_000, 30_000, 3333]
+    found = _explore.Exploration(run, np.array([0, 1]))
+    assert found.forecast[0]["name"] == "kernel"
+    assert found.answers[LINEAR_QUESTION].startswith("No: kernel has")
+    assert "after training on 3,333 rows" in found.answers[GAIN_QUESTION]
+
+
+def test_a_curve_of_a_small_model_is_not_believed(clock):
+    """It looks as steep as that of a larger one, which will be ahead by more."""
+    run = race([ladder(0.11, 0.1, 0.1)], n=4000)
+    small, large = (next(c for c in run.choices() if c.runner.candidate.rung == r) for r in (0, 1))
+    assert small.error.mean - large.error.mean >= np.log(1.1) + 0.07 * np.log(4000 / 3000) - 0.01
 
 
 class Broken(Fake):
@@ -392,6 +423,25 @@ def test_blobs_are_linear():
     assert found.answers[CLASSES_QUESTION].startswith("None")
     assert not any(c["needs_several"] for c in found.by_class)
     assert found.forecast[0]["size"] < 1000, "the smaller of models that are alike"
+
+
+def test_what_nobody_can_learn():
+    random = np.random.RandomState(0)
+    X, y = random.randn(3000, 3), np.where(random.rand(3000) < 0.02, "rare", "usual")
+    found = explore(X, y, 20, random_state=0, verbose=0)
+    answer = found.answers[LINEAR_QUESTION]
+    assert answer.startswith("Not known: no model is clearly better than always answering usual")
+    assert GAIN_QUESTION not in found.answers
+    assert found.forecast[0]["family"] == "linear"
+
+
+def test_linear_is_recommended_where_the_answer_is_yes(clock):
+    good = {"error": 0.1, "slope": -0.02}
+    for error, chosen in ((0.104, "linear"), (0.13, "AMM")):
+        run = race(fakes(linear={**good, "error": error}, AMM=good))
+        assert run.choices()[0].runner.candidate.family == chosen
+        found = _explore.Exploration(run, np.array([0, 1]))
+        assert found.answers[LINEAR_QUESTION].startswith("No") == (chosen == "AMM")
 
 
 def test_numbers_behind_the_words(board):
@@ -508,6 +558,8 @@ def test_progress(capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "/5 s" in shown.err
+    assert "StandardScaler" in shown.err
+    assert "MaxAbsScaler" in shown.err
     assert "linear" in shown.err
     explore(X, y, None, random_state=0, verbose=0)
     assert capsys.readouterr().err == ""
@@ -555,9 +607,7 @@ def test_auto_without_the_time_for_all_rows(monkeypatch):
 
     def few(self, seconds=np.inf):
         first, *others = choices(self, seconds)
-        hurried = copy.copy(first)
-        object.__setattr__(hurried, "n_rows", 100)
-        return [hurried, *others]
+        return [replace(first, n_rows=100), *others]
 
     monkeypatch.setattr(Race, "choices", few)
     clf = AutoClassifier(5, random_state=0).fit(X, y)
@@ -620,8 +670,9 @@ def test_bad_input():
             call(X, X[:, 0])
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             call(X, y[:-1])
-    with pytest.raises(ValueError, match="time_budget"):
-        explore(X, y, 0)
+    for time_budget in (0, "fast"):
+        with pytest.raises(ValueError, match="time_budget"):
+            explore(X, y, time_budget)
     with pytest.raises(ValueError, match="time_budget"):
         AutoClassifier(-1).fit(X, y)
     clf = clone(AutoClassifier(5, random_state=0)).fit(X, y)

@@ -350,6 +350,7 @@ def test_width_by_trial(make):
     # Through the public faces, with labels of any kind.
     transformer = make(8, width="auto", random_state=0).fit(X, slope)
     assert transformer.transform(X).shape == (3000, 8)
+    assert transformer.width_ > 0
     clf = StagewiseLeastSquaresClassifier(features=make(width="auto"), n_stages=2, random_state=0)
     assert clf.fit(X, slope).score(X, slope) > 0.75
     # Labels that do not matter may be anything, and as many as there are rows.

@@ -253,6 +253,13 @@ def test_search_walks_to_the_best():
     assert search.walk({"a": 1, "b": "x"}, ("b",)).settings == {"a": 1, "b": "y"}
 
 
+def test_no_trial_begins_after_the_deadline():
+    tried = []
+    search = Search({"a": range(9)}, lambda s: (9 - s["a"], 10), tried.append, ("a",), deadline=0.0)
+    assert search.walk({"a": 3}, ["a"]).settings == {"a": 3}
+    assert len(tried) == 1, "one is needed"
+
+
 def test_small_differences_are_chance():
     best, other = Trial({}, 100, 1000), Trial({}, 97, 1000)
     assert not other.beats(best, 0.5)

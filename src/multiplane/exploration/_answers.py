@@ -9,15 +9,21 @@ from numpy.typing import NDArray
 
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE
 from multiplane.exploration._curves import Prior
-from multiplane.exploration._race import Choice, Measurement, Runner, common
+from multiplane.exploration._race import (
+    SURE,
+    WORTH,
+    Choice,
+    Measurement,
+    Runner,
+    common,
+    difference,
+)
 
 LINEAR_QUESTION = "Is it linear?"
 GAIN_QUESTION = "How much does nonlinearity buy?"
 GROWTH_QUESTION = "More data, or a bigger model?"
 CLASSES_QUESTION = "Which classes need several hyperplanes?"
 
-_SURE = 2.0  # standard errors
-_WORTH = 0.05  # of the errors: what is worth an effort
 _SHOWN = 8  # classes
 
 
@@ -33,11 +39,20 @@ def answers(
     slopes: Prior,
     n_rows: int,
     classes: list[dict[str, Any]],
+    usual: tuple[Any, NDArray[np.bool_]],
 ) -> dict[str, str]:
+    """`usual`: the most frequent label, and where it is wrong among the tested rows."""
     linear = [r for r in runners if r.candidate.family == LINEAR]
     others = [r for r in runners if r.candidate.family != LINEAR]
     found = {}
-    if linear and others:
+    label, wrong = usual
+    gain = wrong.astype(np.float64) - choice.known.wrong
+    if gain.mean() <= SURE * gain.std() / np.sqrt(len(gain)):
+        found[LINEAR_QUESTION] = (
+            f"Not known: no model is clearly better than always answering {label}, with "
+            f"{percent(float(wrong.mean()))} errors."
+        )
+    elif linear and others:
         pair = _pair(linear[0], others, choice)
         if pair is not None:
             found[LINEAR_QUESTION] = _is_linear(*pair)
@@ -46,12 +61,6 @@ def answers(
     if classes:
         found[CLASSES_QUESTION] = _several(classes)
     return found
-
-
-def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
-    """Errors of the first less those of the second on the same rows, and its standard error."""
-    apart = first.wrong.astype(np.float64) - second.wrong
-    return float(apart.mean()), float(apart.std() / np.sqrt(len(apart))) + 1e-12
 
 
 def _pair(
@@ -71,13 +80,13 @@ def _pair(
 
 def _is_linear(linear: Measurement, best: Measurement) -> str:
     gain, deviation = difference(linear, best)
-    if gain > _SURE * deviation and gain > _WORTH * linear.error:
+    if gain > SURE * deviation and gain > WORTH * linear.error:
         return (
             f"No: {best.candidate.name} has {percent(best.error)} errors where the linear model "
             f"has {percent(linear.error)}, on {len(best.wrong):,} held-out rows."
         )
-    if gain > _SURE * deviation:
-        return f"Nearly: {best.candidate.name} is better, but by less than {100 * _WORTH:.0f} %."
+    if gain > SURE * deviation:
+        return f"Nearly: {best.candidate.name} is better, but by less than {100 * WORTH:.0f} %."
     return (
         f"Yes, as far as {len(best.wrong):,} held-out rows can tell: the linear model has "
         f"{percent(linear.error)} errors, the best other one {percent(best.error)} "
@@ -104,7 +113,7 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
         f"twice the rows would bring the error of {candidate.name} from "
         f"{percent(now)} to about {percent(twice)}"
     )
-    data_pays: bool | None = 1 - twice / now > _WORTH
+    data_pays: bool | None = 1 - twice / now > WORTH
     if len(runner.measured) < 2:
         data = f"{candidate.name} was trained on one subsample, which is no learning curve"
         data_pays = None
@@ -114,13 +123,12 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
     else:
         smaller, larger = step
         gain, deviation = difference(smaller, larger)
-        model_pays = gain > max(_SURE * deviation, _WORTH * smaller.error)
-        change = "brings" if model_pays else "hardly changes"
+        model_pays = gain > max(SURE * deviation, WORTH * smaller.error)
+        helps = "helps" if model_pays else "does not help"
         model = (
-            f"; a larger model ({larger.candidate.size.words} instead of "
-            f"{smaller.candidate.size.words}) {change} its "
-            f"{percent(smaller.error)} to "
-            f"{percent(larger.error)} at {larger.n_rows:,} rows"
+            f"; a larger model {helps}: {percent(smaller.error)} with "
+            f"{smaller.candidate.size.words} and {percent(larger.error)} with "
+            f"{larger.candidate.size.words}, at {larger.n_rows:,} rows"
         )
     verdict = {
         (True, True): "Both",
@@ -171,7 +179,7 @@ def by_class(
         entry["n_hyperplanes"] = int(several.n_hyperplanes[number])
         apart = simple.wrong[rows].astype(np.float64) - several.wrong[rows]
         sure = n > 0 and apart.sum() > max(
-            _SURE * np.sqrt(np.abs(apart).sum()), _WORTH * simple.wrong[rows].sum()
+            SURE * np.sqrt(np.abs(apart).sum()), WORTH * simple.wrong[rows].sum()
         )
         entry["needs_several"] = bool(sure and entry["n_hyperplanes"] > 1)
         found.append(entry)

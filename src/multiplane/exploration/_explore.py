@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def explore(
     Returns
     -------
     Exploration
-        Print it, let a notebook show it, or look at its attributes.
+        Print it, let a notebook show it, or look at its attributes: ``help(Exploration)``.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def explore(
     >>> print(result.answers["Is it linear?"])
     No: ...
     """
-    if time_budget is not None and not time_budget > 0:
+    if time_budget is not None and not (isinstance(time_budget, Real) and time_budget > 0):
         raise ValueError(f"time_budget must be above 0 seconds, or None, got {time_budget!r}")
     X, _, classes, codes = checked(Explore(), X, y)
     random = check_random_state(random_state)
@@ -113,8 +114,14 @@ class Exploration:
         self.forecast = [forecast(choice) for choice in self._choices]
         self.measurements = [_measured(m) for runner in self._runners for m in runner.measured]
         self.by_class = by_class(self._runners, race.y[race.tested], classes)
+        usual = int(np.bincount(race.y).argmax())
         self.answers = answers(
-            self._runners, self._choices[0], self._slopes, self.n_rows, self.by_class
+            self._runners,
+            self._choices[0],
+            self._slopes,
+            self.n_rows,
+            self.by_class,
+            (classes[usual], race.y[race.tested] != usual),
         )
         self.estimator = clone(self._choices[0].runner.candidate.estimator)
         self.n_trainings, self.failures = race.n_trainings, dict(race.failures)
@@ -192,7 +199,8 @@ def explored(
         if verbose:
             print(
                 f"[explore] {seconds:5.1f}{limit} s  {measured.n_rows:>9,} rows  "
-                f"{measured.candidate.name:<32}  error {100 * measured.error:6.2f} %",
+                f"{measured.candidate.name:<32}  error {100 * measured.error:6.2f} %  "
+                f"{measured.candidate.prepared}",
                 file=sys.stderr,
                 flush=True,
             )

@@ -82,10 +82,14 @@ def _curves(ax: Any, found: Exploration, marker: dict[str, str]) -> None:
         )
         if n[-1] < found.n_rows:
             beyond = np.geomspace(n[-1], found.n_rows, 20)
-            curve = found.curve(name, beyond)[:, 0]
+            curve = np.append(error[-1], found.curve(name, beyond[1:])[:, 0])
             ax.plot(beyond, 100 * curve, color=colour, lw=1, ls=":")
     ax.axvline(found.n_rows, color="0.8", lw=0.8, zorder=0)
     ax.set(xlabel="rows to train with (dotted: expected)", xscale="log")
+    ax.set_xticks(sorted({m["n_rows"] for m in found.measurements} | {found.n_rows}))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis="x", labelsize=8, labelrotation=20)
     _errors(ax)
 
 

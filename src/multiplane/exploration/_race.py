@@ -30,6 +30,8 @@ _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 MARGIN = 0.9  # of the time that is left, that the last training should take
 _GREED = 0.6  # share of the time that is left, that a measurement may take
+SURE = 2.0  # standard errors
+WORTH = 0.05  # of the errors: what is worth an effort
 _TIMER = 0.1  # relative error of a time
 _ALIKE = 0.03  # errors closer than that, relatively, are alike, and the smaller model is chosen
 _CAPACITY = 0.07  # by which a larger model of a family gains for each factor e in n: on mnist
@@ -77,7 +79,8 @@ class Runner:
     """A candidate with its measurements so far, on more and more rows."""
 
     candidate: Candidate
-    growth: float  # as of its family
+    growth: float  # these three as of its family
+    flattening: float
     patient: bool
     measured: list[Measurement] = field(default_factory=list)
 
@@ -87,7 +90,7 @@ class Runner:
 
     def errors(self, prior: Prior = ERRORS) -> Line:
         points = [(m.n_rows, max(m.error, 0.5 / len(m.wrong)), m.noise) for m in self.measured]
-        return Line(points, prior)
+        return Line(points, replace(prior, flattening=self.flattening))
 
     def seconds(self) -> Line:
         points = [(m.n_rows, max(m.fit_seconds, 1e-4), _TIMER) for m in self.measured]
@@ -183,7 +186,7 @@ class Race:
         """The best preparation, by the smallest of the family; then the larger ones with it."""
         first: list[Runner] = []
         for candidate in family.prepared():
-            runner = Runner(candidate, family.growth, family.patient)
+            runner = Runner(candidate, family.growth, family.flattening, family.patient)
             if self._affords(runner, n, first) and self._measure(runner, n):
                 first.append(runner)
         if not first:
@@ -192,7 +195,7 @@ class Race:
         yield best
         for size in range(1, len(family.sizes)):
             candidate = family.candidate(best.candidate.preparation, size)
-            yield Runner(candidate, family.growth, family.patient)
+            yield Runner(candidate, family.growth, family.flattening, family.patient)
 
     def _contenders(self, n: int, at_last: bool) -> list[Runner]:
         """Those that may lead soon, and the larger ones of their families, if there are rows for
@@ -340,7 +343,11 @@ class Race:
             found.sort(key=lambda choice: choice.seconds.mean)
             return found
         found.sort(key=lambda choice: not choice.fits)
-        alike = [c for c in found if c.fits and c.score <= found[0].score + _ALIKE]
+        alike = [
+            c
+            for c in found
+            if c.fits and (c.score <= found[0].score + _ALIKE or _linear(c, found[0]))
+        ]
         place = [family.name for family in self.families]  # from cheap to dear
         first = min(alike, key=lambda c: (c.size, place.index(c.runner.candidate.family)))
         return [first, *(c for c in found if c is not first)]
@@ -351,7 +358,7 @@ class Race:
         family, rung = runner.candidate.family, runner.candidate.rung
         below = {r.candidate.rung: r for r in self.runners if r.candidate.family == family}
         large, small = (below.get(rung - step) for step in (1, 2))
-        if large is None or small is None:
+        if large is None or small is None or runner.candidate.size.n_rows > self.n_rows:
             return []
         pairs = common(small, large)
         if not pairs:
@@ -388,6 +395,12 @@ class Race:
         )
 
 
+def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
+    """Errors of the first less those of the second on the same rows, and its standard error."""
+    apart = first.wrong.astype(np.float64) - second.wrong
+    return float(apart.mean()), float(apart.std() / np.sqrt(len(apart))) + 1e-12
+
+
 def common(first: Runner, second: Runner) -> list[tuple[Measurement, Measurement]]:
     """Measurements of both after training on the same rows, more and more of them."""
     return [(a, b) for a in first.measured for b in second.measured if a.n_rows == b.n_rows]
@@ -405,9 +418,18 @@ def fitted(estimator: Any, X: Any, y: Any, deadline: float = np.inf) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "The number of unique classes")  # said once is enough
             return estimator.fit(X, y)
     finally:
         del classifier._deadline
+
+
+def _linear(choice: Choice, best: Choice) -> bool:
+    """Whether this is the linear model, and not clearly worse than the best."""
+    if choice.known.candidate.family != LINEAR or choice.known.n_rows != best.known.n_rows:
+        return False
+    gain, deviation = difference(choice.known, best.known)
+    return gain <= SURE * deviation or gain <= WORTH * choice.known.error
 
 
 def _tells(candidate: Candidate) -> bool:

@@ -14,23 +14,22 @@ if TYPE_CHECKING:
     from multiplane.exploration._explore import Exploration
 
 _WIDTH = 100
+_LEGEND = "* none is both better and faster to train"
 _COLUMNS = ("", "error, all rows", "95 %", "training", "prediction", "numbers", "measured at")
 
 
 def text(found: Exploration) -> str:
-    table = [_COLUMNS, *(_row(entry) for entry in found.forecast)]
+    table = [_COLUMNS, *_rows(found)]
     widths = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
     lines = [_head(found), ""]
     for question, answer in found.answers.items():
         lines += [question, fill(answer, _WIDTH, initial_indent="  ", subsequent_indent="  ")]
-    best = {entry["name"] for entry in found.frontier("fit_seconds")}
     lines.append("")
-    for number, row in enumerate(table):
-        mark = " " if number == 0 or row[0] not in best else "*"
+    for row in table:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append(f"{mark} {'  '.join(cells)}")
-    lines += ["* none is both better and faster to train", *_failures(found)]
+        lines.append("  ".join(cells))
+    lines += [_LEGEND, *_failures(found)]
     lines += ["", "Recommended:", ""]
     lines += [f"    {line}".rstrip() for line in found.recommendation.splitlines()]
     return "\n".join(lines)
@@ -44,13 +43,13 @@ def html(found: Exploration) -> str:
     )
     cells = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _row(entry)) + "</tr>"
-        for entry in found.forecast
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in _rows(found)
     )
     return (
         f"<div><p>{escape(_head(found))}</p><dl>{questions}</dl>"
         f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-        f"{''.join(f'<p>{escape(line)}</p>' for line in _failures(found))}"
+        f"{''.join(f'<p>{escape(line)}</p>' for line in [_LEGEND, *_failures(found)])}"
         f"{_picture(found)}<p>Recommended:</p>"
         f"<pre>{escape(found.recommendation)}</pre></div>"
     )
@@ -69,9 +68,14 @@ def _failures(found: Exploration) -> list[str]:
     return [f"left out: {name} ({reason})" for name, reason in found.failures.items()]
 
 
-def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+def _rows(found: Exploration) -> list[tuple[str, ...]]:
+    best = {entry["name"] for entry in found.frontier("fit_seconds")}
+    return [_row(entry, "* " if entry["name"] in best else "  ") for entry in found.forecast]
+
+
+def _row(entry: dict[str, Any], mark: str) -> tuple[str, ...]:
     return (
-        entry["name"],
+        mark + entry["name"],
         percent(entry["error"]),
         f"{100 * entry['low']:.2f} … {100 * entry['high']:.2f}",
         duration(entry["fit_seconds"]),

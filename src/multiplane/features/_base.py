@@ -150,7 +150,11 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} can make of these rows, got {self.n_features}; lower it"
             )
         self.input_, self.map_ = source.input, map
+        self._fitted(source)
         return self
+
+    def _fitted(self, source: Source) -> None:
+        """For generators that have more to tell of what they learnt."""
 
     def transform(self, X: Any) -> Any:
         """Features, shape (n_samples, n_features), where X lives."""

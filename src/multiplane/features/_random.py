@@ -236,6 +236,10 @@ class RandomGenerator(FeatureGenerator):
     def _make_source(self, **learnt: Any) -> RandomSource:
         return self._source(**learnt)
 
+    def _fitted(self, source: Source) -> None:
+        assert isinstance(source, RandomSource)
+        self.width_ = source.width
+
     def _learn(self, X: Any, random: np.random.RandomState, weight: Any) -> dict[str, Any]:
         multiple = 1.0 if self.width == "auto" else _multiple_of_median(self.width)
         n, d = X.shape
@@ -322,6 +326,8 @@ class RandomFourier(RandomGenerator):
         The projection, or the rows as they are.
     map_ : FeatureMap
         From there to the features.
+    width_ : float
+        The width in use.
     n_features_in_ : int
 
     References
@@ -426,7 +432,7 @@ class RandomPolynomial(RandomGenerator):
 
     Attributes
     ----------
-    input_, map_, n_features_in_
+    input_, map_, width_, n_features_in_
         As for :class:`RandomFourier`.
 
     References
@@ -519,7 +525,7 @@ class RandomLogit(RandomGenerator):
 
     Attributes
     ----------
-    input_, map_, n_features_in_
+    input_, map_, width_, n_features_in_
         As for :class:`RandomFourier`.
 
     References
