@@ -201,4 +201,7 @@ def _several(classes: list[dict[str, Any]]) -> str:
     ]
     more = f", and {len(needy) - _SHOWN} more" if len(needy) > _SHOWN else ""
     start = "All" if len(needy) == len(classes) else f"{len(needy)} of {len(classes)}"
-    return f"{start}, after training on {classes[0]['n_rows']:,} rows: {', '.join(words)}{more}."
+    return (
+        f"{start}, after training on {classes[0]['n_rows']:,} rows, the most gained first: "
+        f"{', '.join(words)}{more}."
+    )

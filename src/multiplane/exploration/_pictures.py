@@ -116,13 +116,19 @@ def _frontier(
         zorder=0,
     )
     ax.set(xlabel=label, xscale="log")
+    _few_labels(ax.xaxis, *ax.get_xlim())
     _errors(ax)
 
 
 def _errors(ax: Any) -> None:
     ax.set(ylabel="error, %", yscale="log")
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    ax.yaxis.set_major_formatter(plain)
-    low, high = ax.get_ylim()
-    ax.yaxis.set_minor_formatter(plain if high < 20 * low else NullFormatter())
+    _few_labels(ax.yaxis, *ax.get_ylim())
     ax.grid(alpha=0.2)
+
+
+def _few_labels(axis: Any, low: float, high: float) -> None:
+    """Plain numbers; between powers of ten only if there would be next to none otherwise."""
+    plain = FuncFormatter(lambda value, _: f"{value:,g}")
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(plain if high < 12 * low else NullFormatter())
+    axis.set_tick_params(which="minor", labelsize=7)

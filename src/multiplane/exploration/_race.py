@@ -21,6 +21,7 @@ from multiplane.solvers._selection import Fold, folds
 
 _GROWTH = 3  # from one subsample to the next
 _SMALLEST = 300, 1_000  # rows of the first one, as many as have a million numbers in between
+_FEWEST = 100
 _MOST_TESTED = 10_000  # rows in a test: an error of 2 % is known to 0.14
 _MANY_VALUES = 1_000_000  # in X: then one test is enough to wait for,
 _ENOUGH = 200  # if it has so many rows
@@ -34,6 +35,7 @@ SURE = 2.0  # standard errors
 WORTH = 0.05  # of the errors: what is worth an effort
 _TIMER = 0.1  # relative error of a time
 _ALIKE = 0.03  # errors closer than that, relatively, are alike, and the smaller model is chosen
+_AT_MOST = 0.1  # and errors further apart are not alike, whatever chance can do
 _CAPACITY = 0.07  # by which a larger model of a family gains for each factor e in n: on mnist
 _GUESS = 0.1  # how far off, in logarithms, an inferred error or time may be
 _NEARLY = 0.05  # in logarithms: a time that fits
@@ -180,6 +182,8 @@ class Race:
         sizes, smallest = [n], np.clip(1_000_000 // self.X.shape[1], *_SMALLEST)
         while sizes[0] >= _GROWTH * max(smallest, 10 * self.n_classes):
             sizes.insert(0, sizes[0] // _GROWTH)
+        if len(sizes) == 1 and n >= _GROWTH * max(_FEWEST, 10 * self.n_classes):
+            sizes.insert(0, n // _GROWTH)  # one point is no learning curve
         return sizes
 
     def _begin(self, family: Family, n: int) -> Iterator[Runner]:
@@ -343,11 +347,8 @@ class Race:
             found.sort(key=lambda choice: choice.seconds.mean)
             return found
         found.sort(key=lambda choice: not choice.fits)
-        alike = [
-            c
-            for c in found
-            if c.fits and (c.score <= found[0].score + _ALIKE or _linear(c, found[0]))
-        ]
+        best = found[0]
+        alike = [c for c in found if c.fits and (c is best or _as_good(c, best))]
         place = [family.name for family in self.families]  # from cheap to dear
         first = min(alike, key=lambda c: (c.size, place.index(c.runner.candidate.family)))
         return [first, *(c for c in found if c is not first)]
@@ -424,12 +425,18 @@ def fitted(estimator: Any, X: Any, y: Any, deadline: float = np.inf) -> Any:
         del classifier._deadline
 
 
-def _linear(choice: Choice, best: Choice) -> bool:
-    """Whether this is the linear model, and not clearly worse than the best."""
-    if choice.known.candidate.family != LINEAR or choice.known.n_rows != best.known.n_rows:
+def _as_good(choice: Choice, best: Choice) -> bool:
+    """Whether the difference is small, or may be chance: by a standard error, if they have been
+    tested alike; by two, if it is the linear model."""
+    if choice.score <= best.score + _ALIKE:
+        return True
+    first, second = choice.known, best.known
+    if choice.inferred or first.n_rows != second.n_rows:
         return False
-    gain, deviation = difference(choice.known, best.known)
-    return gain <= SURE * deviation or gain <= WORTH * choice.known.error
+    gain, deviation = difference(first, second)
+    if first.candidate.family == LINEAR:
+        return gain <= SURE * deviation or gain <= WORTH * first.error
+    return gain <= deviation and choice.error.mean <= best.error.mean + _AT_MOST
 
 
 def _tells(candidate: Candidate) -> bool:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from multiplane.exploration._explore import Exploration
 
 _WIDTH = 100
-_LEGEND = "* none is both better and faster to train"
-_COLUMNS = ("", "error, all rows", "95 %", "training", "prediction", "numbers", "measured at")
+_COLUMNS = ("", "error", "95 %", "training", "prediction", "size", "measured at")
 
 
 def text(found: Exploration) -> str:
@@ -29,7 +28,7 @@ def text(found: Exploration) -> str:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join(cells))
-    lines += [_LEGEND, *_failures(found)]
+    lines += [fill(line, _WIDTH) for line in _notes(found)]
     lines += ["", "Recommended:", ""]
     lines += [f"    {line}".rstrip() for line in found.recommendation.splitlines()]
     return "\n".join(lines)
@@ -49,7 +48,7 @@ def html(found: Exploration) -> str:
     return (
         f"<div><p>{escape(_head(found))}</p><dl>{questions}</dl>"
         f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-        f"{''.join(f'<p>{escape(line)}</p>' for line in [_LEGEND, *_failures(found)])}"
+        f"{''.join(f'<p>{escape(line)}</p>' for line in _notes(found))}"
         f"{_picture(found)}<p>Recommended:</p>"
         f"<pre>{escape(found.recommendation)}</pre></div>"
     )
@@ -64,8 +63,12 @@ def _head(found: Exploration) -> str:
     )
 
 
-def _failures(found: Exploration) -> list[str]:
-    return [f"left out: {name} ({reason})" for name, reason in found.failures.items()]
+def _notes(found: Exploration) -> list[str]:
+    legend = (
+        f"Error and training as expected with all {found.n_rows:,} rows; size: numbers in the "
+        f"model; * none is both better and faster to train."
+    )
+    return [legend, *(f"Left out: {name} ({why})" for name, why in found.failures.items())]
 
 
 def _rows(found: Exploration) -> list[tuple[str, ...]]:
