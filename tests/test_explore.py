@@ -263,8 +263,10 @@ def test_the_smaller_of_two_that_are_alike(clock):
     run = race([large, *fakes(small={"error": 0.13})])
     assert run.choices()[0].runner.candidate.family == "large"
     # Five per cent may be chance if other rows are wrong, and are not if the same ones are.
-    for salt, chosen in ((1, "large"), (7, "small")):
-        run = race([large, *fakes(small={"error": 0.105, "salt": salt})])
+    for salt, error, chosen in ((1, 0.105, "large"), (7, 0.0925, "small")):
+        run = race([large, *fakes(small={"error": error, "salt": salt})])
+        one, other = (r.last.error for r in run.runners)
+        assert 1.04 < other / one < 1.08
         assert run.choices()[0].runner.candidate.family == chosen
 
 
