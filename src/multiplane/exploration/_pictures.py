@@ -128,7 +128,7 @@ def _errors(ax: Any) -> None:
 
 def _few_labels(axis: Any, low: float, high: float) -> None:
     """Plain numbers; between powers of ten only if there would be next to none otherwise."""
-    plain = FuncFormatter(lambda value, _: f"{value:,g}")
+    plain = FuncFormatter(lambda value, _: f"{value:,.9g}")
     axis.set_major_formatter(plain)
     axis.set_minor_formatter(plain if high < 12 * low else NullFormatter())
     axis.set_tick_params(which="minor", labelsize=7)
