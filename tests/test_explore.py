@@ -342,7 +342,7 @@ def test_a_rare_class_is_in_every_subsample():
 
 
 def test_what_does_not_fit_is_not_chosen(clock):
-    families = fakes(linear={"error": 0.2, "seconds": 1e-6}, good={"error": 0.05, "seconds": 1e-2})
+    families = fakes(linear={"error": 0.2, "seconds": 1e-6}, good={"error": 0.02, "seconds": 1e-2})
     run = race(families, time_budget=1000)
     assert run.choices()[0].runner.candidate.family == "good"
     first, second = run.choices(1.0)  # the good one has been trained on a thousand rows at least
@@ -366,10 +366,28 @@ def test_the_recommended_one_is_compared_with_the_linear_one(clock):
 
 
 def test_a_curve_of_a_small_model_is_not_believed(clock):
-    """It looks as steep as that of a larger one, which will be ahead by more."""
-    run = race([ladder(0.11, 0.1, 0.1)], n=4000)
-    small, large = (next(c for c in run.choices() if c.runner.candidate.rung == r) for r in (0, 1))
-    assert small.error.mean - large.error.mean >= np.log(1.1) + 0.07 * np.log(4000 / 3000) - 0.01
+    """It may look steeper than that of a larger one, which will be ahead by more all the same."""
+    sizes = (
+        Size("small", {"error": 0.15, "slope": -0.3}),
+        Size("large", {"slope": -0.1, "error": 0.1}),
+    )
+    family = Family("ladder", (None,), sizes, lambda _, size: Fake(**size), growth=1.0)
+    run = race([family], n=4000)
+    small, large = run.runners
+    a, b = (r.last for r in run.runners)
+    prior = run.slopes()
+    least = large.errors(prior).at(40_000).mean + np.log(a.error / b.error)
+    assert small.errors(prior).at(40_000).mean < least
+    expected = least + 0.07 * np.log(40_000 / a.n_rows)
+    # Errors are counted with half of one more.
+    assert run._error(small, 40_000, prior).mean == pytest.approx(expected, abs=0.01)
+
+
+def test_curves_of_one_problem_are_alike(clock):
+    run = race(fakes(linear={"slope": -0.01}, a={"error": 0.1}, b={"error": 0.11}))
+    assert run.slopes().slope == pytest.approx(-0.3 * np.exp(-0.3 * np.log(3)), abs=0.06)
+    assert run.slopes().spread < ERRORS.spread
+    assert race(fakes(linear={}), n=200).slopes() == ERRORS
 
 
 class Broken(Fake):
