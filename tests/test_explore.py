@@ -384,8 +384,9 @@ def test_a_curve_of_a_small_model_is_not_believed(clock):
 
 
 def test_curves_of_one_problem_are_alike(clock):
-    run = race(fakes(linear={"slope": -0.01}, a={"error": 0.1}, b={"error": 0.11}))
-    assert run.slopes().slope == pytest.approx(-0.3 * np.exp(-0.3 * np.log(3)), abs=0.06)
+    steep = {"error": 0.2, "slope": -0.6}
+    run = race(fakes(linear={"slope": -0.01}, AMM=steep, GAMM=steep))
+    assert -0.6 < run.slopes().slope < -0.35
     assert run.slopes().spread < ERRORS.spread
     assert race(fakes(linear={}), n=200).slopes() == ERRORS
 
