@@ -172,11 +172,11 @@ def test_sparse_rows():
 
 def test_wide_sparse_rows_stay_small():
     random = np.random.RandomState(0)
-    X = sp.random(200, 60_000, density=1e-4, format="csr", dtype=np.float32, random_state=random)
+    X = sp.random(2600, 60_000, density=1e-4, format="csr", dtype=np.float32, random_state=random)
     clf = MultiplaneClassifier(random_state=0, max_iter=2, scale="uniform", alpha=1e-5)
-    clf.fit(X, np.arange(200) % 20)
+    clf.fit(X, np.arange(2600) % 20)
     assert max(trial["n_hyperplanes"] for trial in clf.trials_) <= 13
-    assert clf.predict(X).shape == (200,)
+    assert clf.predict(X).shape == (2600,)
 
 
 def test_warm_start_goes_on():
