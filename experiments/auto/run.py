@@ -12,7 +12,6 @@ An interrupted run resumes from out/auto.json. One core (OMP_NUM_THREADS=1): two
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -114,21 +113,8 @@ def line(cell: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    options = protocol.arguments(__doc__ or "")
-    whole = not (options.quick or options.only)
-    cells = json.loads(PARTIAL.read_text())["cells"] if whole and PARTIAL.exists() else []
-    done = {cell["data"] for cell in cells}
-    for name in LOAD:
-        if name in done or options.only not in name:
-            continue
-        cells.append(measure(name, options.quick))
-        print(line(cells[-1]), flush=True)
-        if whole:
-            PARTIAL.parent.mkdir(exist_ok=True)
-            protocol.save(PARTIAL, cells)
+    cells = protocol.run_all(__doc__ or "", LOAD, measure, line, RESULTS, PARTIAL)
     print(f"{sum(cell['met'] for cell in cells)} of {len(cells)} met")
-    if whole:
-        PARTIAL.replace(RESULTS)
 
 
 if __name__ == "__main__":

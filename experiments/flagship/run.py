@@ -11,7 +11,6 @@ An interrupted run resumes from out/flagship.json.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -136,20 +135,7 @@ def line(cell: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    options = protocol.arguments(__doc__ or "")
-    whole = not (options.quick or options.only)
-    cells = json.loads(PARTIAL.read_text())["cells"] if whole and PARTIAL.exists() else []
-    done = {cell["data"] for cell in cells}
-    for name in LOAD:
-        if name in done or options.only not in name:
-            continue
-        cells.append(measure(name, options.quick))
-        print(line(cells[-1]), flush=True)
-        if whole:
-            PARTIAL.parent.mkdir(exist_ok=True)
-            protocol.save(PARTIAL, cells)
-    if whole:
-        PARTIAL.replace(RESULTS)
+    protocol.run_all(__doc__ or "", LOAD, measure, line, RESULTS, PARTIAL)
 
 
 if __name__ == "__main__":

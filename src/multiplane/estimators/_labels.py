@@ -29,6 +29,15 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
     return classes, codes.astype(np.int32)
 
 
+def ranks(codes: Codes) -> NDArray[np.int64]:
+    """How many rows of its class come before each row."""
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    rank = np.empty(len(codes), dtype=np.int64)
+    rank[order] = np.arange(len(codes)) - np.searchsorted(ordered, ordered)
+    return rank
+
+
 def find(y: Labels, classes: Labels) -> Codes:
     """Codes of known labels, -1 for others."""
     if not _alike(y, classes):

@@ -20,7 +20,7 @@ from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
 from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._hyperplanes import ATTRIBUTES, HyperplaneClassifier
-from multiplane.estimators._labels import find
+from multiplane.estimators._labels import find, ranks
 from multiplane.estimators._monitor import Recorder
 from multiplane.estimators._training import Training
 from multiplane.models._hyperplanes import HyperplaneModel
@@ -519,9 +519,5 @@ def _sample(
 ) -> NDArray[np.int64]:
     """Numbers of at most so many rows, and of some of each class however rare."""
     drawn = random.permutation(rows)
-    order = np.argsort(y[drawn], kind="stable")
-    codes = y[drawn][order]
-    rank = np.empty(len(drawn), dtype=np.int64)  # of a row in its class, as they were drawn
-    rank[order] = np.arange(len(drawn)) - np.searchsorted(codes, codes)
-    taken = (rank < _FEW) | (np.arange(len(drawn)) < np.clip(len(rows) // 5, *_SAMPLE))
+    taken = (ranks(y[drawn]) < _FEW) | (np.arange(len(drawn)) < np.clip(len(rows) // 5, *_SAMPLE))
     return np.sort(drawn[taken])

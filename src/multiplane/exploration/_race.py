@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from multiplane.estimators._labels import ranks
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family
 from multiplane.exploration._curves import ERRORS, SECONDS, Forecast, Line, Prior
 from multiplane.models._size import n_numbers
@@ -477,8 +478,7 @@ def _in_proportion(
 ) -> NDArray[np.int64]:
     """The rows in an order whose every beginning has all classes in proportion."""
     drawn = random.permutation(rows)
-    order = np.argsort(y[drawn], kind="stable")
-    codes = y[drawn][order]
-    rank = np.arange(len(drawn)) - np.searchsorted(codes, codes)
-    place = (rank + random.random_sample(len(drawn))) / np.bincount(codes)[codes]
-    return drawn[order][np.argsort(place, kind="stable")]
+    drawn = drawn[np.argsort(y[drawn], kind="stable")]
+    codes = y[drawn]
+    place = (ranks(codes) + random.random_sample(len(drawn))) / np.bincount(codes)[codes]
+    return drawn[np.argsort(place, kind="stable")]
