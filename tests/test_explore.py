@@ -28,7 +28,7 @@ from multiplane.exploration._answers import (
     GROWTH_QUESTION,
     LINEAR_QUESTION,
 )
-from multiplane.exploration._candidates import Family, Size, code, families
+from multiplane.exploration._candidates import Family, Habits, Size, code, families
 from multiplane.exploration._curves import ERRORS, SECONDS, Line
 from multiplane.exploration._race import MARGIN, Race, fitted, wilson
 from multiplane.exploration._report import duration
@@ -182,7 +182,13 @@ def clock(monkeypatch):
 def fakes(**families):
     """Names of families → parameters of their only candidates."""
     return [
-        Family(name, (None,), (Size("", parameters),), lambda _, size: Fake(**size), growth=1.0)
+        Family(
+            name,
+            (None,),
+            (Size("", parameters),),
+            lambda _, size: Fake(**size),
+            habits=Habits(growth=1.0),
+        )
         for name, parameters in families.items()
     ]
 
@@ -289,7 +295,7 @@ def ladder(*errors):
         )
         for i, e in enumerate(errors)
     )
-    return Family("ladder", (None,), sizes, lambda _, size: Fake(**size), growth=1.0)
+    return Family("ladder", (None,), sizes, lambda _, size: Fake(**size), habits=Habits(growth=1.0))
 
 
 def test_a_larger_model_is_inferred(clock):
@@ -371,7 +377,9 @@ def test_a_curve_of_a_small_model_is_not_believed(clock):
         Size("small", {"error": 0.15, "slope": -0.3}),
         Size("large", {"slope": -0.1, "error": 0.1}),
     )
-    family = Family("ladder", (None,), sizes, lambda _, size: Fake(**size), growth=1.0)
+    family = Family(
+        "ladder", (None,), sizes, lambda _, size: Fake(**size), habits=Habits(growth=1.0)
+    )
     run = race([family], n=4000)
     small, large = run.runners
     a, b = (r.last for r in run.runners)

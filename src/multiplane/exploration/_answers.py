@@ -148,11 +148,10 @@ def _step_in_size(runners: list[Runner], runner: Runner) -> tuple[Measurement, M
     """A model of the family and the next larger one, one of them `runner`, on the same rows."""
     family = [r for r in runners if r.candidate.family == runner.candidate.family]
     family.sort(key=lambda r: r.candidate.rung)
-    place = family.index(runner)
-    if len(family) < 2 or not runner.candidate.size.words or family[-1].candidate.size.words == "":
+    if len(family) < 2:
         return None
     # What the next size would bring; for the largest, what it has brought.
-    lower, upper = family[min(place, len(family) - 2) :][:2]
+    lower, upper = family[min(family.index(runner), len(family) - 2) :][:2]
     pairs = common(lower, upper)
     return pairs[-1] if pairs else None
 

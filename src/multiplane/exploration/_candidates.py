@@ -37,6 +37,15 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Habits:
+    """What is known of a family before anything is measured."""
+
+    growth: float = 0.9  # about: time for training grows with this power of the rows
+    flattening: float = 0.3  # of learning curves: less where models grow with the rows
+    patient: bool = True  # whether half of a training is worth little
+
+
+@dataclass(frozen=True)
 class Candidate:
     """One estimator that may be recommended."""
 
@@ -45,6 +54,7 @@ class Candidate:
     size: Size
     preparation: int
     estimator: Any
+    habits: Habits
 
     @property
     def name(self) -> str:
@@ -75,13 +85,11 @@ class Family:
     preparations: tuple[Any, ...]
     sizes: tuple[Size, ...]
     make: Callable[[Any, Any], BaseEstimator]
-    growth: float = 0.9  # about: time for training grows with this power of the rows
-    flattening: float = 0.3  # of learning curves: less where models grow with the rows
-    patient: bool = True  # whether half of a training is worth little
+    habits: Habits = Habits()
 
     def candidate(self, preparation: int, rung: int) -> Candidate:
         estimator = self.make(self.preparations[preparation], self.sizes[rung].value)
-        return Candidate(self.name, rung, self.sizes[rung], preparation, estimator)
+        return Candidate(self.name, rung, self.sizes[rung], preparation, estimator, self.habits)
 
     def prepared(self) -> Iterator[Candidate]:
         """The smallest, prepared in all ways."""
@@ -115,14 +123,19 @@ def families(X: Any) -> list[Family]:
     found = [
         Family(LINEAR, scalers, (Size(),), scaled(PegasosClassifier, max_iter=_PASSES)),
         Family(AMM, scalers, (Size(),), scaled(AMMClassifier, max_iter=_PASSES)),
-        Family(GAMM, scalers, (Size(),), scaled(GAMMClassifier, max_iter=_PASSES), flattening=0.1),
+        Family(
+            GAMM,
+            scalers,
+            (Size(),),
+            scaled(GAMMClassifier, max_iter=_PASSES),
+            Habits(flattening=0.1),
+        ),
         Family(
             MULTIPLANE,
             (None,),  # it prepares them itself
             (Size(),),
             lambda _, size: MultiplaneClassifier(**size),
-            growth=0.6,  # trials come to an end
-            flattening=0.1,
+            Habits(growth=0.6, flattening=0.1),  # trials come to an end
         ),
         Family(
             LEAST_SQUARES,
@@ -132,8 +145,8 @@ def families(X: Any) -> list[Family]:
                 for n, n_rows, cost in ((4, 0, 1.0), (16, 0, 2.0), (64, _LARGE, 7.0))
             ),
             least_squares,
-            growth=0.7,  # the width is found with 4,000 rows
-            patient=False,  # fewer stages are a smaller model
+            # The width is found with 4,000 rows; fewer stages are a smaller model.
+            Habits(growth=0.7, patient=False),
         ),
     ]
     if not (sparse and d > _WIDE):

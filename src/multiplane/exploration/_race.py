@@ -22,7 +22,7 @@ from multiplane.solvers._selection import Fold, folds
 
 _GROWTH = 3  # from one subsample to the next
 _SMALLEST = 300, 1_000  # rows of the first one, as many as have a million numbers in between
-_FEWEST = 100
+_FEWEST = 100  # where otherwise there would be only one
 _MOST_TESTED = 10_000  # rows in a test: an error of 2 % is known to 0.14
 _MANY_VALUES = 1_000_000  # in X: then one test is enough to wait for,
 _ENOUGH = 200  # if it has so many rows
@@ -82,9 +82,6 @@ class Runner:
     """A candidate with its measurements so far, on more and more rows."""
 
     candidate: Candidate
-    growth: float  # these three as of its family
-    flattening: float
-    patient: bool
     measured: list[Measurement] = field(default_factory=list)
 
     @property
@@ -93,11 +90,11 @@ class Runner:
 
     def errors(self, prior: Prior = ERRORS) -> Line:
         points = [(m.n_rows, max(m.error, 0.5 / len(m.wrong)), m.noise) for m in self.measured]
-        return Line(points, replace(prior, flattening=self.flattening))
+        return Line(points, replace(prior, flattening=self.candidate.habits.flattening))
 
     def seconds(self) -> Line:
         points = [(m.n_rows, max(m.fit_seconds, 1e-4), _TIMER) for m in self.measured]
-        return Line(points, replace(SECONDS, slope=self.growth))
+        return Line(points, replace(SECONDS, slope=self.candidate.habits.growth))
 
 
 @dataclass(frozen=True)
@@ -191,7 +188,7 @@ class Race:
         """The best preparation, by the smallest of the family; then the larger ones with it."""
         first: list[Runner] = []
         for candidate in family.prepared():
-            runner = Runner(candidate, family.growth, family.flattening, family.patient)
+            runner = Runner(candidate)
             if self._affords(runner, n, first) and self._measure(runner, n):
                 first.append(runner)
         if not first:
@@ -199,8 +196,7 @@ class Race:
         best = min(first, key=lambda runner: runner.last.error)
         yield best
         for size in range(1, len(family.sizes)):
-            candidate = family.candidate(best.candidate.preparation, size)
-            yield Runner(candidate, family.growth, family.flattening, family.patient)
+            yield Runner(family.candidate(best.candidate.preparation, size))
 
     def _contenders(self, n: int, at_last: bool) -> list[Runner]:
         """Those that may lead soon, and the larger ones of their families, if there are rows for
@@ -380,7 +376,7 @@ class Race:
     ) -> Choice:
         """Forecasts of one that is known, or of one that differs from it by so much."""
         line, n = known.seconds(), self.n_rows
-        seconds *= 1.0 if known.patient else 2.0
+        seconds *= 1.0 if known.candidate.habits.patient else 2.0
         if line.at(n).mean + duration > np.log(max(seconds, 1e-9)):
             least = known.measured[0].n_rows
             n = int(np.clip(line.where(max(seconds, 1e-3) * np.exp(-duration)), least, n))
@@ -441,7 +437,7 @@ def _as_good(choice: Choice, best: Choice) -> bool:
 
 
 def _tells(candidate: Candidate) -> bool:
-    return candidate.family == LINEAR or (candidate.family == MULTIPLANE and candidate.rung == 0)
+    return candidate.family in (LINEAR, MULTIPLANE)
 
 
 def _hyperplanes(classifier: Any, n_classes: int) -> NDArray[np.int64] | None:
