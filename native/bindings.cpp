@@ -19,6 +19,7 @@
 #include "check.hpp"
 #include "kernel_learner.hpp"
 #include "learner.hpp"
+#include "libsvm.hpp"
 #include "projectron.hpp"
 #include "scoring.hpp"
 
@@ -747,6 +748,44 @@ constexpr const char* kCompiler =
     "unknown";
 #endif
 
+// --- files -------------------------------------------------------------------------------------
+
+// A vector becomes an array without a copy.
+template <class T>
+Out<T, 1> given_away(std::vector<T>& values) {
+  auto* moved = new std::vector<T>(std::move(values));
+  const nb::capsule owner(moved, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Out<T, 1>(moved->data(), {moved->size()}, owner);
+}
+
+nb::dict read_libsvm_py(const nb::bytes& text, bool zero_based, bool multilabel,
+                        std::int64_t n_features, bool drop_beyond, bool skip_faults) {
+  need(n_features >= 0, "n_features must not be negative");
+  const LibsvmRules rules{zero_based, multilabel, n_features, drop_beyond, skip_faults};
+  LibsvmRows rows;
+  {
+    const char* data = text.c_str();
+    const std::size_t size = text.size();
+    nb::gil_scoped_release release;
+    rows = read_libsvm(data, size, rules);
+  }
+  nb::list faults;
+  for (const LibsvmFault& f : rows.faults)
+    faults.append(nb::make_tuple(f.line, f.column, nb::str(f.what.c_str(), f.what.size())));
+  nb::dict out;
+  out["labels"] = given_away(rows.labels);
+  out["label_begin"] = given_away(rows.label_begin);
+  out["values"] = given_away(rows.values);
+  out["indices"] = given_away(rows.indices);
+  out["row_begin"] = given_away(rows.row_begin);
+  out["n_features"] = rows.n_features;
+  out["n_lines"] = rows.n_lines;
+  out["n_qids"] = rows.n_qids;
+  out["n_faults"] = rows.n_faults;
+  out["faults"] = faults;
+  return out;
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -766,6 +805,10 @@ NB_MODULE(_native, m) {
   m.def("simd_levels", &simd_levels);
   m.def("use_simd", &use_simd, "name"_a);
   m.def("hardware_threads", [] { return static_cast<int>(std::thread::hardware_concurrency()); });
+
+  m.def("read_libsvm", &read_libsvm_py, "text"_a, nb::kw_only(), "zero_based"_a = false,
+        "multilabel"_a = false, "n_features"_a = 0, "drop_beyond"_a = false,
+        "skip_faults"_a = false);
 
   nb::class_<OwnedRows>(m, "Rows")
       .def_prop_ro("shape",

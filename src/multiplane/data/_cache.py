@@ -1,0 +1,238 @@
+"""A cache: rows as the learners want them, in one file that is mapped into memory.
+
+    "MPCACHE1"                                       8 bytes
+    arrays of the blocks, each from a multiple of 64 on, little-endian
+    description: JSON                                version, sizes, for each block its arrays
+    offset and size of the description, its CRC-32   3 × 8 bytes
+    "MPCACHE."                                       8 bytes
+
+A block is dense (``X``: float32, or uint8 where all its values are such) or CSR (``data``,
+``indices``, ``indptr``), with ``y`` and ``weight`` where there are any, and has a CRC-32 of its own
+that is checked when the block is first read. A file gets its name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from multiplane._atomic import atomic
+from multiplane.data._errors import DataError
+from multiplane.data._source import Block, Source
+
+VERSION = 1
+_HEAD, _TAIL = b"MPCACHE1", b"MPCACHE."
+_END = struct.Struct("<QQQ8s")
+_ALIGNMENT = 64
+_KINDS = "biufU"  # of arrays; never Python objects
+
+
+def write_cache(
+    source: Source,
+    path: str | os.PathLike[str],
+    *,
+    layout: Literal["auto", "dense", "sparse"] = "auto",
+    dtype: Literal["auto", "float32"] = "auto",
+    origin: Any = None,
+    progress: Callable[[Block], None] | None = None,
+) -> None:
+    """Write all rows of a source into a cache file.
+
+    Parameters
+    ----------
+    layout : "auto", "dense" or "sparse"
+        Of the rows; "auto": whichever is smaller for the first block.
+    dtype : "auto" or "float32"
+        "auto": blocks of whole numbers from 0 to 255 are kept in a byte each.
+    origin : optional
+        Anything that JSON can say of where the rows come from.
+    progress : optional
+        Called after each block.
+    """
+    blocks: list[dict[str, Any]] = []
+    n_rows, n_features, dense = 0, source.n_features or 0, layout == "dense"
+    with atomic(path) as file:
+        file.write(_HEAD)
+        for block in source:
+            if not blocks and layout == "auto":
+                dense = _is_dense(block, n_features)
+            if not blocks and dense:
+                n_features = max(n_features, block.X.shape[1])
+            X = _laid_out(block, n_features, source.name) if dense else _sparse(block.X)
+            n_features = max(n_features, X.shape[1])
+            arrays = _arrays(X, block, dtype)
+            entry: dict[str, Any] = {"n_rows": block.n_rows, "arrays": {}}
+            checksum = 0
+            for name, array in arrays.items():
+                offset = file.tell()
+                file.write(bytes(-offset % _ALIGNMENT))
+                data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+                entry["arrays"][name] = [array.dtype.str, file.tell(), list(array.shape)]
+                checksum = zlib.crc32(data, checksum)
+                file.write(data)
+            blocks.append({**entry, "crc32": checksum})
+            n_rows += block.n_rows
+            if progress is not None:
+                progress(block)
+        if not blocks:
+            raise DataError(f"{source.name}: there are no rows")
+        description = json.dumps(
+            {
+                "version": VERSION,
+                "n_rows": n_rows,
+                "n_features": n_features,
+                "feature_names": source.feature_names,
+                "origin": origin,
+                "blocks": blocks,
+            }
+        ).encode()
+        offset = file.tell()
+        file.write(description)
+        file.write(_END.pack(offset, len(description), zlib.crc32(description), _TAIL))
+
+
+def _is_dense(block: Block, n_features: int) -> bool:
+    if not sp.issparse(block.X):
+        return True
+    n_values = block.n_rows * max(n_features, block.X.shape[1])
+    return bool(4 * n_values <= 8 * block.X.nnz)
+
+
+def _laid_out(block: Block, n_features: int, name: str) -> Any:
+    if block.X.shape[1] > n_features:
+        raise DataError(
+            f"{name}: the first rows have {n_features} features and later ones "
+            f"{block.X.shape[1]}; say n_features, or layout='sparse'"
+        )
+    if not sp.issparse(block.X):
+        if block.X.shape[1] != n_features:
+            raise DataError(f"{name}: rows have {block.X.shape[1]} and {n_features} features")
+        return block.X
+    X = np.zeros((block.n_rows, n_features), dtype=np.float32)
+    X[:, : block.X.shape[1]] = block.X.toarray()
+    return X
+
+
+def _sparse(X: Any) -> Any:
+    X = sp.csr_matrix(X)
+    return X if X.has_canonical_format else _tidy(X)
+
+
+def _tidy(X: Any) -> Any:
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def _arrays(X: Any, block: Block, dtype: str) -> dict[str, Any]:
+    if sp.issparse(X):
+        indptr = X.indptr.astype(np.int32 if X.nnz < 2**31 else np.int64)
+        arrays = {
+            "data": _narrowed(X.data, dtype),
+            "indices": X.indices.astype(indptr.dtype),
+            "indptr": indptr,
+        }
+    else:
+        arrays = {"X": _narrowed(X, dtype)}
+    if sp.issparse(block.y):
+        Y = _sparse(block.y)
+        shape = np.array(Y.shape, dtype=np.int64)
+        arrays |= {"y_indices": Y.indices, "y_indptr": Y.indptr, "y_shape": shape}
+    elif block.y is not None:
+        arrays["y"] = np.asarray(block.y)
+    if block.sample_weight is not None:
+        arrays["weight"] = np.asarray(block.sample_weight, dtype=np.float64)
+    for name, array in arrays.items():
+        if array.dtype.kind not in _KINDS:
+            raise DataError(f"a cache cannot hold {name} of type {array.dtype}")
+        arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return arrays
+
+
+def _narrowed(values: Any, dtype: str) -> Any:
+    if dtype == "auto":
+        if values.dtype == np.uint8:
+            return values
+        with np.errstate(invalid="ignore"):
+            narrow = values.astype(np.uint8)
+        if np.array_equal(narrow, values):
+            return narrow
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32, copy=False)
+
+
+class CacheSource(Source):
+    """Rows from a cache file."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = self.name = os.fspath(path)
+        self.n_bytes = os.path.getsize(self.path)
+        with open(self.path, "rb") as file:
+            if file.read(len(_HEAD)) != _HEAD or self.n_bytes < len(_HEAD) + _END.size:
+                raise self._error("this is no cache file of multiplane's")
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        offset, size, checksum, tail = _END.unpack_from(self._map, self.n_bytes - _END.size)
+        if tail != _TAIL or offset + size + _END.size != self.n_bytes:
+            raise self._error("the cache file is cut short")
+        description = self._map[offset : offset + size]
+        if zlib.crc32(description) != checksum:
+            raise self._error("the cache file is damaged")
+        facts = json.loads(description)
+        if facts["version"] != VERSION:
+            raise self._error(
+                f"the cache has version {facts['version']}, and this multiplane reads version "
+                f"{VERSION}; convert the data anew"
+            )
+        self.n_rows, self.n_features = facts["n_rows"], facts["n_features"]
+        self.feature_names, self.origin = facts["feature_names"], facts["origin"]
+        self._blocks: list[dict[str, Any]] = facts["blocks"]
+        self.n_blocks = len(self._blocks)
+        self._checked: set[int] = set()
+
+    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        self.bytes_read = 0
+        for number in range(len(self._blocks)) if order is None else order:
+            yield self._block(number)
+
+    def _block(self, number: int) -> Block:
+        entry = self._blocks[number]
+        arrays = {name: self._array(*place) for name, place in entry["arrays"].items()}
+        if number not in self._checked:
+            checksum = 0
+            for array in arrays.values():
+                flat = array.reshape(-1).view(np.uint8) if array.size else b""
+                checksum = zlib.crc32(flat, checksum)
+            if checksum != entry["crc32"]:
+                raise self._error(f"block {number} of the cache file is damaged")
+            self._checked.add(number)
+        self.bytes_read += sum(array.nbytes for array in arrays.values())
+        X = arrays.get("X")
+        if X is None:
+            data = arrays["data"].astype(np.float32, copy=False)
+            shape = (entry["n_rows"], self.n_features)
+            X = sp.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
+            X.has_canonical_format = True
+        y = arrays.get("y")
+        if "y_indptr" in arrays:
+            ones = np.ones(len(arrays["y_indices"]), dtype=np.int8)
+            shape = tuple(arrays["y_shape"].tolist())
+            y = sp.csr_matrix((ones, arrays["y_indices"], arrays["y_indptr"]), shape=shape)
+        return Block(X, y, arrays.get("weight"))
+
+    def _array(self, dtype: str, offset: int, shape: list[int]) -> Any:
+        kind = np.dtype(dtype)
+        count = int(np.prod(shape, dtype=np.int64))
+        if kind.kind not in _KINDS or offset + count * kind.itemsize > (self.n_bytes or 0):
+            raise self._error("the cache file is damaged")
+        return np.frombuffer(self._map, kind, count, offset).reshape(shape)
+
+    def _error(self, what: str) -> DataError:
+        return DataError(f"{self.path}: {what}")

@@ -1,0 +1,203 @@
+"""Text in the format of LIBSVM and SVMlight; the parser itself is native/libsvm.cpp."""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from multiplane import _native
+from multiplane.data._errors import DataError
+from multiplane.data._source import Block, Source
+from multiplane.data._text import packing, piece, pieces
+from multiplane.data._threads import mapped, prefetched
+
+# Small enough that some of them in memory are nothing, large enough that threads are worth it.
+BLOCK_BYTES = 4 << 20
+_MOST_NAMED = 100  # of the lines passed over
+
+
+class Piece(NamedTuple):
+    """Lines of a file, or where they are."""
+
+    file: int
+    number: int  # within the file
+    text: bytes | None
+    start: int = 0
+    stop: int = 0
+
+
+class LibsvmSource(Source):
+    """Rows from LIBSVM text: blocks of CSR float32 rows with whole numbers as labels.
+
+    Parameters
+    ----------
+    paths : list of str
+        Plain or packed with gzip, bzip2, xz or zstd; "-" is standard input.
+    zero_based : bool
+        Whether the first feature is called 0; LIBSVM's own is called 1.
+    multilabel : bool
+        Labels are lists such as ``1,3,7``; y is then a CSR indicator matrix.
+    n_features : int, optional
+        A higher index is an error, or passed over with ``extra_features="drop"``.
+    on_error : "raise" or "skip"
+        What to do with a malformed line: an error that names it, or pass over it, count it in
+        ``n_skipped``, name it in ``skipped`` and warn at the end.
+    n_threads : int
+        That read and parse ahead; what comes out does not depend on it.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        zero_based: bool = False,
+        multilabel: bool = False,
+        n_features: int | None = None,
+        extra_features: Literal["raise", "drop"] = "raise",
+        on_error: Literal["raise", "skip"] = "raise",
+        block_bytes: int = BLOCK_BYTES,
+        n_threads: int = 1,
+    ) -> None:
+        self.paths = list(paths)
+        self.name = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} files"
+        self.n_features = n_features
+        self.multilabel, self.skips = multilabel, on_error == "skip"
+        self.block_bytes, self.n_threads = int(block_bytes), n_threads
+        self._parse = partial(
+            _native.read_libsvm,
+            zero_based=zero_based,
+            multilabel=multilabel,
+            n_features=n_features or 0,
+            drop_beyond=extra_features == "drop",
+            skip_faults=self.skips,
+        )
+        self._sizes = [_size(path) for path in self.paths]
+        if all(size is not None for size in self._sizes):
+            self.n_bytes = sum(size for size in self._sizes if size is not None)
+        plain = [
+            size is not None and packing(path) is None
+            for path, size in zip(self.paths, self._sizes, strict=True)
+        ]
+        self._ranges = self._cut() if all(plain) else None
+        self.n_blocks = None if self._ranges is None else len(self._ranges)
+        self._noticed_qids = self._warned_of_skips = self._consumed = False
+        self._n_lines: dict[tuple[int, int], int] = {}  # by file and piece
+        self._skipped: list[tuple[int, int, int, int, str]] = []
+        self.n_skipped = 0
+
+    @property
+    def skipped(self) -> list[str]:
+        """Malformed lines that were passed over in the last reading, the first hundred."""
+        return [self._words(*fault) for fault in sorted(self._skipped)]
+
+    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        if order is not None and self._ranges is None:
+            raise ValueError(f"{self.name} can only be read in its own order")
+        if "-" in self.paths and self._consumed:
+            raise DataError("standard input can be read only once: write it to a file, or a cache")
+        self._consumed = True
+        self._skipped, self.n_skipped, self.bytes_read = [], 0, 0
+        todo: Iterator[Piece]
+        if self._ranges is None:
+            todo = prefetched(self._in_order())
+        else:
+            todo = iter(self._ranges if order is None else [self._ranges[i] for i in order])
+        for at, size, rows in mapped(self._rows_of, todo, self.n_threads):
+            self.bytes_read += size
+            block = self._block(at, rows)
+            if block.n_rows:
+                yield block
+        if self.n_skipped and not self._warned_of_skips:
+            self._warned_of_skips = True
+            warnings.warn(
+                f"{self.n_skipped} malformed line{'s' * (self.n_skipped > 1)} passed over; the "
+                f"first: {self.skipped[0]}",
+                stacklevel=2,
+            )
+
+    def _cut(self) -> list[Piece]:
+        return [
+            Piece(file, number, None, start, min(start + self.block_bytes, size))
+            for file, size in enumerate(self._sizes)
+            if size is not None
+            for number, start in enumerate(range(0, size, self.block_bytes))
+        ]
+
+    def _in_order(self) -> Iterator[Piece]:
+        for file, path in enumerate(self.paths):
+            for number, text in enumerate(pieces(path, self.block_bytes)):
+                yield Piece(file, number, text)
+
+    def _text(self, at: Piece) -> bytes:
+        if at.text is not None:
+            return at.text
+        return piece(self.paths[at.file], at.start, at.stop)
+
+    def _rows_of(self, at: Piece) -> tuple[Piece, int, dict[str, Any]]:
+        text = self._text(at)
+        return at._replace(text=None), len(text), self._parse(text)
+
+    def _block(self, at: Piece, rows: dict[str, Any]) -> Block:
+        for line, column, what in rows["faults"]:
+            fault = (at.file, at.number, line, column, what)
+            if not self.skips:
+                raise DataError(self._words(*fault))
+            if len(self._skipped) < _MOST_NAMED:
+                self._skipped.append(fault)
+        self._n_lines[at.file, at.number] = rows["n_lines"]
+        self.n_skipped += rows["n_faults"]
+        if rows["n_qids"] and not self._noticed_qids:
+            self._noticed_qids = True
+            warnings.warn(f"{self.name}: qid is for ranking, and ignored here", stacklevel=3)
+        indptr = rows["row_begin"]
+        if len(rows["indices"]) < 2**31:  # a match for the indices saves a copy of them
+            indptr = indptr.astype(np.int32)
+        n = len(indptr) - 1
+        X = _csr(rows["values"], rows["indices"], indptr, (n, rows["n_features"]))
+        if not self.multilabel:
+            return Block(X, rows["labels"])
+        labels = rows["labels"]
+        if len(labels) and labels.max() >= 2**24:
+            raise DataError(f"{self.name}: label {labels.max()} is too large for a list of labels")
+        ones = np.ones(len(labels), dtype=np.int8)
+        shape = (n, int(labels.max(initial=-1)) + 1)
+        Y = sp.csr_matrix((ones, labels, rows["label_begin"]), shape=shape)
+        Y.sum_duplicates()
+        Y.data[:] = 1
+        return Block(X, Y)
+
+    def _words(self, file: int, number: int, line: int, column: int, what: str) -> str:
+        before = sum(self._lines_of(file, earlier) for earlier in range(number))
+        path = "standard input" if self.paths[file] == "-" else self.paths[file]
+        return f"{path}, line {before + line + 1}, column {column + 1}: {what}"
+
+    def _lines_of(self, file: int, number: int) -> int:
+        """Lines that begin in a piece; counted only when somebody has to be told of a line."""
+        if (file, number) not in self._n_lines:
+            start, size = number * self.block_bytes, self._sizes[file]
+            assert size is not None  # others come in their order, and have been counted
+            text = piece(self.paths[file], start, min(start + self.block_bytes, size))
+            n_lines = text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
+            self._n_lines[file, number] = n_lines
+        return self._n_lines[file, number]
+
+
+def _csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    X = sp.csr_matrix((values, indices, indptr), shape=shape)
+    X.has_canonical_format = True  # the parser has seen to it
+    return X
+
+
+def _size(path: str) -> int | None:
+    """Of a regular file; None for pipes."""
+    if path == "-":
+        return None
+    status = os.stat(path)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -1,0 +1,81 @@
+"""Rows that Python has already: arrays, iterables, functions that make iterables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from multiplane.data._errors import DataError
+from multiplane.data._source import Block, Source, taken
+
+_BLOCK_VALUES = 1 << 20  # of arrays, in one block
+
+
+class ArraySource(Source):
+    """Arrays, in blocks of neighbouring rows. Memory maps are read as they are asked for."""
+
+    def __init__(
+        self, X: Any, y: Any = None, sample_weight: Any = None, name: str = "arrays"
+    ) -> None:
+        X = X.tocsr() if sp.issparse(X) else np.asanyarray(X)
+        if X.ndim != 2:
+            raise DataError(f"{name}: X must have two dimensions, got {X.ndim}")
+        y = y if y is None or sp.issparse(y) else np.asanyarray(y)
+        weight = None if sample_weight is None else np.asanyarray(sample_weight)
+        for what, array in (("y", y), ("sample_weight", weight)):
+            if array is not None and array.shape[:1] != X.shape[:1]:
+                raise DataError(
+                    f"{name}: X has {X.shape[0]} rows, but {what} has shape {array.shape}"
+                )
+        self._all = Block(X, y, weight)
+        self.name = name
+        self.n_rows, self.n_features = X.shape
+        values = X.nnz / max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
+        self._size = max(1, int(_BLOCK_VALUES / max(1.0, values)))
+        self.n_blocks = -(-X.shape[0] // self._size)
+        self.n_bytes = X.data.nbytes
+
+    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        self.bytes_read = 0
+        for number in range(self.n_blocks or 0) if order is None else order:
+            block = taken(self._all, slice(number * self._size, (number + 1) * self._size))
+            self.bytes_read += block.X.data.nbytes
+            yield block
+
+
+class IterableSource(Source):
+    """Blocks ``(X, y)`` or ``(X, y, sample_weight)`` from an iterable, or from what a function
+    returns each time it is called. An iterator can be gone through once only."""
+
+    def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]]) -> None:
+        self._blocks = blocks
+        self.name = getattr(blocks, "__name__", type(blocks).__name__)
+        self._once = not callable(blocks) and iter(blocks) is blocks
+        self._begun = False
+
+    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        if order is not None:
+            raise ValueError(f"{self.name} can only be read in its own order")
+        if self._once and self._begun:
+            raise DataError(
+                "an iterator can be gone through only once; pass a list, or a function that "
+                "returns a new iterator"
+            )
+        self._begun = True
+        for item in self._blocks() if callable(self._blocks) else self._blocks:
+            yield _block(item)
+
+
+def _block(item: Any) -> Block:
+    if not isinstance(item, tuple) or not 1 <= len(item) <= 3:
+        raise DataError(
+            f"a block must be a tuple (X, y) or (X, y, sample_weight), got {type(item).__name__}"
+        )
+    X, *others = item
+    X = X.tocsr() if sp.issparse(X) else np.asanyarray(X)
+    if X.ndim != 2:
+        raise DataError(f"X of a block must have two dimensions, got {X.ndim}")
+    return Block(X, *(o if o is None or sp.issparse(o) else np.asanyarray(o) for o in others))

@@ -1,0 +1,106 @@
+"""Rows that come in blocks, as often as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+class Block(NamedTuple):
+    """Some rows, dense or CSR; labels and weights where there are any."""
+
+    X: Any  # (n, d)
+    y: Any = None  # (n,), or an indicator matrix (n, n_labels)
+    sample_weight: NDArray[Any] | None = None  # (n,)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+class Source:
+    """A re-iterable source of row blocks ``(X, y, sample_weight)``: the base of all readers.
+
+    A subclass gives `read`, and says what it knows beforehand. Sparse blocks may be narrower than
+    others: what lies beyond is zero.
+
+    Attributes
+    ----------
+    name : str
+        For messages: a file's name, usually.
+    n_features, n_rows : int or None
+        None: not known before the end.
+    n_blocks : int or None
+        Blocks that can be read in any order; None: they come in their own order only.
+    n_bytes : int or None
+        Of all files together.
+    bytes_read : int
+        Of them, how many the blocks given so far in the present reading came from.
+    feature_names : list of str or None
+    """
+
+    name: str = "rows"
+    n_features: int | None = None
+    n_rows: int | None = None
+    n_blocks: int | None = None
+    n_bytes: int | None = None
+    bytes_read: int = 0
+    feature_names: list[str] | None = None
+
+    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        """All blocks, or those of these numbers in this order."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Block]:
+        return self.read()
+
+    def load(self) -> Block:
+        """All rows in one block."""
+        return stack(list(self))
+
+
+def widened(X: Any, n_features: int) -> Any:
+    """CSR rows with more columns, all zero; dense ones only where they have as many."""
+    if X.shape[1] == n_features:
+        return X
+    if sp.issparse(X) and X.shape[1] < n_features:
+        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+    raise ValueError(f"rows have {X.shape[1]} features, but {n_features} were expected")
+
+
+def stack(blocks: Sequence[Block]) -> Block:
+    """One block of several."""
+    if not blocks:
+        raise ValueError("there are no rows")
+    if len(blocks) == 1:
+        return blocks[0]
+    X = _stack([block.X for block in blocks])
+    labelled = [block.y for block in blocks if block.y is not None]
+    if len(labelled) not in (0, len(blocks)):
+        raise ValueError("some blocks have labels and others have not")
+    y = _stack(labelled) if labelled else None
+    if all(block.sample_weight is None for block in blocks):
+        return Block(X, y)
+    weights = [
+        np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
+        for block in blocks
+    ]
+    return Block(X, y, np.concatenate(weights))
+
+
+def _stack(parts: list[Any]) -> Any:
+    if not any(sp.issparse(part) for part in parts):
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    parts = [part if sp.issparse(part) else sp.csr_matrix(part) for part in parts]
+    return sp.vstack([widened(part, width) for part in parts], format="csr")
+
+
+def taken(block: Block, rows: Any) -> Block:
+    """Some rows of a block, in this order."""
+    X, y, weight = block
+    return Block(X[rows], None if y is None else y[rows], None if weight is None else weight[rows])
