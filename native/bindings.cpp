@@ -923,6 +923,14 @@ NB_MODULE(_native, m) {
              l.relabel(code, n_classes);
            },
            "code"_a, "n_classes"_a)
+      .def("resize",
+           [](Learner& l, std::int64_t n_features) {
+             const Locked locked(l);
+             need(n_features >= 1 && n_features <= Tile::kMostFeatures,
+                  "n_features is out of range");
+             need(l.resize(n_features), "features that are to go have weights");
+           },
+           "n_features"_a)
       .def("restart",
            [](Learner& l) {
              const Locked locked(l);

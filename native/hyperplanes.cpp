@@ -1,5 +1,8 @@
 #include "hyperplanes.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace multiplane {
 
 void Hyperplanes::keep(const std::vector<int>& lanes) {
@@ -21,6 +24,25 @@ void Hyperplanes::keep(const std::vector<int>& lanes) {
     for (std::int64_t f = 0; f <= n_features_ * kTile; f += kTile)
       if (u[f] != 0.0f) u[f] = 0.0f;
   }
+}
+
+bool Hyperplanes::resize(std::int64_t n_features) {
+  const std::int64_t common = std::min(n_features, n_features_);
+  for (const float* tile : pointers_)
+    for (std::int64_t f = common * kTile; f < n_features_ * kTile; ++f)
+      if (tile[f] != 0.0f) return false;
+  std::vector<Tile> tiles;
+  for (const float* tile : pointers_) {
+    tiles.emplace_back(n_features);
+    float* to = tiles.back().data();
+    std::copy_n(tile, common * kTile, to);
+    std::copy_n(tile + n_features_ * kTile, kTile, to + n_features * kTile);
+  }
+  tiles_ = std::move(tiles);
+  for (std::size_t i = 0; i < tiles_.size(); ++i) pointers_[i] = tiles_[i].data();
+  spare_.clear();
+  n_features_ = n_features;
+  return true;
 }
 
 std::vector<double> Hyperplanes::squared_norms() const {

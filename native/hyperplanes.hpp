@@ -62,6 +62,10 @@ class Hyperplanes {
   // Keep these lanes (ascending), in their order; the others are gone.
   void keep(const std::vector<int>& lanes);
 
+  // More features, zero in all lanes; or fewer, if those that go are zero everywhere: else false,
+  // and nothing has changed.
+  bool resize(std::int64_t n_features);
+
   // lane += c * (x, bias)
   void add_row(int i, const Row& x, float c) {
     float* u = lane(i);

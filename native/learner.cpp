@@ -354,6 +354,21 @@ void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_clas
   reserved_.clear();
 }
 
+bool Learner::resize(std::int64_t n_features) {
+  if (v_) {
+    const std::int64_t before = v_->n_features();
+    if (!v_->resize(n_features)) return false;
+    if (!u_.resize(n_features)) {
+      v_->resize(before);
+      return false;
+    }
+  } else if (!u_.resize(n_features)) {
+    return false;
+  }
+  ++version_;
+  return true;
+}
+
 void Learner::restart() {
   const auto zeros = [&] {
     Hyperplanes h(u_.n_features(), u_.bias());

@@ -81,6 +81,8 @@ class Learner {
   std::int32_t reserved_id(std::int32_t y);
   // Class k is now called code[k], out of n_classes.
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
+  // Another number of features, if those that go have never mattered.
+  bool resize(std::int64_t n_features);
   // All hyperplanes to zero and t to 1; ids stay.
   void restart();
   // The model: W^(t), or its average.

@@ -81,6 +81,7 @@ class LibsvmSource(Source):
         self._sizes = [_size(path) for path in self.paths]
         if all(size is not None for size in self._sizes):
             self.n_bytes = sum(size for size in self._sizes if size is not None)
+        self.once = self.n_bytes is None  # pipes
         plain = [
             size is not None and packing(path) is None
             for path, size in zip(self.paths, self._sizes, strict=True)
@@ -100,8 +101,8 @@ class LibsvmSource(Source):
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         if order is not None and self._ranges is None:
             raise ValueError(f"{self.name} can only be read in its own order")
-        if "-" in self.paths and self._consumed:
-            raise DataError("standard input can be read only once: write it to a file, or a cache")
+        if self.once and self._consumed:
+            raise DataError(f"{self.name} can be read only once: write it to a file, or a cache")
         self._consumed = True
         self._skipped, self.n_skipped, self.bytes_read = [], 0, 0
         todo: Iterator[Piece]
@@ -111,9 +112,7 @@ class LibsvmSource(Source):
             todo = iter(self._ranges if order is None else [self._ranges[i] for i in order])
         for at, size, rows in mapped(self._rows_of, todo, self.n_threads):
             self.bytes_read += size
-            block = self._block(at, rows)
-            if block.n_rows:
-                yield block
+            yield self._block(at, rows)
         if self.n_skipped and not self._warned_of_skips:
             self._warned_of_skips = True
             warnings.warn(

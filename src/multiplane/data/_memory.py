@@ -53,13 +53,13 @@ class IterableSource(Source):
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]]) -> None:
         self._blocks = blocks
         self.name = getattr(blocks, "__name__", type(blocks).__name__)
-        self._once = not callable(blocks) and iter(blocks) is blocks
+        self.once = not callable(blocks) and iter(blocks) is blocks
         self._begun = False
 
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         if order is not None:
             raise ValueError(f"{self.name} can only be read in its own order")
-        if self._once and self._begun:
+        if self.once and self._begun:
             raise DataError(
                 "an iterator can be gone through only once; pass a list, or a function that "
                 "returns a new iterator"

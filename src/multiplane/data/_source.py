@@ -41,6 +41,8 @@ class Source:
     bytes_read : int
         Of them, how many the blocks given so far in the present reading came from.
     feature_names : list of str or None
+    once : bool
+        Whether it can be read only once, as a pipe can.
     """
 
     name: str = "rows"
@@ -50,13 +52,14 @@ class Source:
     n_bytes: int | None = None
     bytes_read: int = 0
     feature_names: list[str] | None = None
+    once: bool = False
 
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
-        """All blocks, or those of these numbers in this order."""
+        """All blocks, or those of these numbers in this order; some may have no rows."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Block]:
-        return self.read()
+        return (block for block in self.read() if block.n_rows)
 
     def load(self) -> Block:
         """All rows in one block."""

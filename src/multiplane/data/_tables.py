@@ -55,7 +55,8 @@ class TableSource(Source):
         self.name = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} files"
         self.label, self.weight = label, weight
         self.delimiter, self.header, self.n_threads = delimiter, header, n_threads
-        if "-" not in self.paths:
+        self.once = "-" in self.paths
+        if not self.once:
             self.n_bytes = sum(os.path.getsize(path) for path in self.paths)
         self._consumed = False
         self._columns: list[str] | None = None
@@ -67,14 +68,13 @@ class TableSource(Source):
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         if order is not None and self._parts is None:
             raise ValueError(f"{self.name} can only be read in its own order")
-        if "-" in self.paths and self._consumed:
-            raise DataError("standard input can be read only once: write it to a file, or a cache")
+        if self.once and self._consumed:
+            raise DataError(f"{self.name} can be read only once: write it to a file, or a cache")
         self._consumed = True
         self.bytes_read = 0
         for size, block in self._blocks(order):
             self.bytes_read += size
-            if block.n_rows:
-                yield block
+            yield block
 
     def _blocks(self, order: Sequence[int] | None) -> Iterator[tuple[int, Block]]:
         if self._parts is None:

@@ -57,6 +57,9 @@ def prefetched(items: Iterable[T], n_ahead: int = 2) -> Iterator[T]:
             put(("end", None))
         except BaseException as error:
             put(("error", error))
+        finally:
+            if hasattr(items, "close"):  # a generator, with threads of its own
+                items.close()
 
     thread = Thread(target=take, name="multiplane-prefetch", daemon=True)
     thread.start()

@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,12 +26,14 @@ from sklearn.utils.validation import (
 )
 
 from multiplane import _native
-from multiplane.data import Examples, Matrix, check_sparse
+from multiplane.data import Examples, Matrix, Source, check_sparse, open_source
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
 from multiplane.estimators._monitor import Monitor, Recorder
+from multiplane.estimators._streams import Callback, Plan, Printed, StreamTraining, check_scale
 from multiplane.estimators._training import Maker, Training, Validation
+from multiplane.models._scaling import Scaling
 from multiplane.progress import Event
 from multiplane.solvers._selection import progressive
 from multiplane.solvers._sgd import Assignment, Online, Result, Settings, fit, one_pass
@@ -165,6 +167,8 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             again = self.warm_start and self._can_go_on()
             random = check_random_state(self.random_state)
+            if not again:
+                self.__dict__.pop("scaler_", None)
             X, y = self._check_examples(X, y, reset=not again)
             classes, codes = self._known(y) if again else encode(y)
             if len(classes) < 2:
@@ -248,6 +252,20 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         allow_new_classes : bool, default=False
             Accept labels that were not announced; ``classes`` may then be left out.
         """
+        return self._partial_fit(
+            X, y, classes, sample_weight, allow_new_classes=allow_new_classes, from_source=False
+        )
+
+    def _partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        allow_new_classes: bool,
+        from_source: bool,
+    ) -> Self:
         self._validate_params()
         first = not hasattr(self, "_training")
         if first and classes is None and not allow_new_classes:
@@ -260,7 +278,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "class_weight='balanced' needs all labels and does not work with partial_fit; "
                 "pass a dictionary of weights, or sample_weight"
             )
-        tried = self._found_by_trial() if first else ()
+        tried = self._found_by_trial() if first and not from_source else ()
         if tried:
             raise ValueError(
                 f"{tried[0]}='auto' is found by trial among all rows, which a stream does not "
@@ -302,6 +320,99 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 recorder.pass_ended(event)
                 self.t_ = learner.t
         return self
+
+    def fit_stream(
+        self,
+        source: Any,
+        *,
+        max_iter: int | None = None,
+        shuffle: bool | None = None,
+        classes: ArrayLike | None = None,
+        scale: Literal["minmax", "standard", "maxabs"] | None = None,
+        window: int = 8,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn from data that need not fit into memory, block by block.
+
+        Blocks are read, unpacked and parsed by other threads while this one learns. Labels and
+        features may turn up on the way. With ``shuffle=False, max_iter=1`` and `classes` the model
+        is that of `partial_fit` with the same rows (kernel machines with ``gamma="scale"`` and
+        `MultiplaneClassifier` excepted, which look at more of the first rows here).
+
+        Parameters
+        ----------
+        source : path, list of paths, arrays (X, y), iterable of blocks, function or Source
+            Whatever `multiplane.data.open_source` opens.
+        max_iter : int, optional
+            Passes; by default the parameter of this name, and 1 if the source can be read only
+            once.
+        shuffle : bool, optional
+            Read the blocks in a random order, if the source has one, and shuffle the rows of each
+            window; by default the parameter of this name.
+        classes : array, optional
+            Labels to begin with; by default those of the first window. Others may come later.
+        scale : "minmax", "standard", "maxabs" or None
+            Scale each feature to [−1, 1], to mean 0 and variance 1, or to [−1, 1] by a factor
+            alone. It takes one more reading of the source (or the first window, if it can be read
+            only once), and becomes part of the model (``scaler_``): `predict` takes rows as they
+            are in the source. Sparse rows are never shifted.
+        window : int, default=8
+            Blocks whose rows are shuffled together: raise it for files sorted by label.
+        callback : callable, optional
+            Called with a `Progress` now and then: rows, error so far, share of the work.
+
+        Returns
+        -------
+        self
+            After Ctrl-C too it is fitted, with what was learnt so far. After an error it is as it
+            was before.
+        """
+        training = self._stream_training(open_source(source), max_iter, shuffle, scale, window)
+        if classes is not None:
+            training.classes = np.unique(column_or_1d(classes))
+        printed = Printed(type(self).__name__) if self.verbose and callback is None else callback
+        try:
+            training.run(printed)
+        except KeyboardInterrupt:
+            self._become(training.estimator)
+            raise
+        self._become(training.estimator)
+        return self
+
+    def _stream_training(
+        self,
+        source: Source,
+        max_iter: int | None,
+        shuffle: bool | None,
+        scale: str | None,
+        window: int,
+    ) -> StreamTraining:
+        """A training of another estimator with the same parameters."""
+        self._validate_params()
+        check_scale(scale)
+        if max_iter is None:
+            max_iter = 1 if source.once else self._stream_passes(source)
+        for name, value in (("max_iter", max_iter), ("window", window)):
+            if not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+        plan = Plan(
+            max_iter=int(max_iter),
+            shuffle=bool(self.shuffle if shuffle is None else shuffle),
+            window=int(window),
+            scale=scale,
+            seed=new_seed(check_random_state(self.random_state)),
+        )
+        return StreamTraining(type(self)(**self.get_params(deep=False)), source, plan)
+
+    def _become(self, other: Self) -> None:
+        """Take over what another one, with the same parameters, has learnt."""
+        if not hasattr(other, "_training"):
+            return
+        for name in [name for name in vars(self) if _is_learnt(name)]:
+            delattr(self, name)
+        for name, value in vars(other).items():
+            if _is_learnt(name):
+                setattr(self, name, value)
 
     def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
         """Learn; returns the counts from before."""
@@ -362,6 +473,34 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # --- inside ----------------------------------------------------------------------------
 
+    # Whether `_resize` can give a learner more features.
+    _can_widen: ClassVar[bool] = False
+    # While a source is learnt from: how many rows it may have, and passes over them.
+    _expected: tuple[int, int] | None = None
+    scaler_: Scaling | None
+
+    def _resize(self, n_features: int) -> None:
+        """Give a learner more features, or take those from it that have never mattered."""
+        learner = self._training.learner
+        assert isinstance(learner, _native.Learner)
+        learner.resize(n_features)
+        self.n_features_in_ = n_features
+        if (scaler := getattr(self, "scaler_", None)) is not None:
+            self.scaler_ = scaler.resized(n_features)
+
+    def _stream_passes(self, source: Source) -> int:
+        return int(self.max_iter)
+
+    def _looks_at_first_rows(self) -> bool:
+        """Whether the first piece of a source should be as large as it can be."""
+        return bool(self._found_by_trial())
+
+    def _stream_goes_on(self, done: float) -> None:
+        """Called before each window of a source; `done`: how much of the training is behind."""
+
+    def _stream_ended(self) -> None:
+        """Called after the last pass over a source."""
+
     def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> Learner:
         raise NotImplementedError
 
@@ -387,7 +526,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         if y.dtype.kind not in "biu":  # whole numbers need no further look
             check_classification_targets(y)
-        return X, y
+        return self._scaled(X), y
+
+    def _scaled(self, X: Any) -> Any:
+        scaler = getattr(self, "scaler_", None)
+        return X if scaler is None else scaler(X)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """For parameters that speak of classes."""
@@ -466,7 +609,8 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         order = np.random.RandomState(seed).permutation(examples.rows())[: self._trial_rows]
         best = self._best("alpha_", self._alphas, examples, n_classes, seed, order)
         # λ times the number of steps is what such a trial can tell.
-        n_steps = len(examples.rows()) * int(self.max_iter)
+        n_rows, n_passes = self._expected or (len(examples.rows()), int(self.max_iter))
+        n_steps = n_rows * n_passes
         return best * len(order) * self._trial_passes() / n_steps
 
     def _trial_passes(self) -> int:
@@ -588,7 +732,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             accept_large_sparse=True,
             reset=False,
         )
-        return Matrix(X, check_later=True)
+        return Matrix(self._scaled(X), check_later=True)
 
     def _widen(self, X: Any) -> Any:
         """LIBSVM files end with the highest index they use: missing columns are zeros."""
@@ -608,6 +752,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _n_threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
+
+
+def _is_learnt(name: str) -> bool:
+    learnt = ("_training", "_opening", "_scaling", "_n_passes")
+    return name in learnt or (name.endswith("_") and not name.startswith("_"))
 
 
 def new_seed(random: np.random.RandomState) -> int:

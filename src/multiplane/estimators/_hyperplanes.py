@@ -78,6 +78,7 @@ class HyperplaneClassifier(StreamClassifier):
         "intercept_scaling": [Interval(Real, 0, _native.LARGEST, closed="right")],
     }
     _model_type = HyperplaneModel
+    _can_widen = True
 
     # Set by the subclasses' __init__; Pegasos, which has nothing to prune, keeps these two.
     prune_every: int = 10_000

@@ -169,12 +169,18 @@ class KernelClassifier(StreamClassifier):
         return self._best("gamma_", tuple(fit), examples, n_classes, seed, order)
 
     def _trial_passes(self) -> int:
-        return min(int(self.max_iter), _TRIAL_PASSES)
+        n_passes = int(self.max_iter) if self._expected is None else self._expected[1]
+        return min(n_passes, _TRIAL_PASSES)
 
     def _is_opening(self) -> bool:
         """Whether the width of the kernel is still to be found."""
         begun = hasattr(self, "_training")
+        if not begun and self._expected is not None:  # a source has as many rows as are wanted
+            return False
         return self.gamma == "scale" and (not begun or self._opening is not None)
+
+    def _looks_at_first_rows(self) -> bool:
+        return isinstance(self.gamma, str) or super()._looks_at_first_rows()
 
     def _opened(self, stretch: Stretch) -> tuple[tuple[Stretch, ...], Stretch | None]:
         """The first rows of the stream as far as they have come, and what comes after them."""

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from multiplane import _native
-from multiplane.data import Examples, Matrix
+from multiplane.data import Examples, Matrix, Source
 from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
 from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._hyperplanes import ATTRIBUTES, HyperplaneClassifier
@@ -26,7 +26,7 @@ from multiplane.estimators._training import Training
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
 from multiplane.solvers._selection import Fold, Search, Trial, folds
-from multiplane.solvers._sgd import Annealed, Assignment, Settings
+from multiplane.solvers._sgd import Annealed, Assignment, Settings, annealed
 from multiplane.solvers._tally import Tally
 from multiplane.solvers._tangents import Start, tangents
 
@@ -36,6 +36,7 @@ _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _TRIAL_WORK = 4e9
+_STREAM_BYTES = 2e9  # of a source to be read altogether, for max_iter="auto"
 _FAR = 1e5  # standard deviations from zero: two digits are left
 _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 
@@ -162,6 +163,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _looks_at_values = True
+    _can_widen = False  # the scale of a feature is found from the first rows
 
     # A model without an average or a constant feature is not offered.
     average = True
@@ -236,7 +238,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         X, y = examples.X.source[sample], examples.y[sample]
         weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
-        self.settings_ = self._choose(X, y, weight, n_classes, len(rows), random, try_settings)
+        n_rows = len(rows) if self._expected is None else self._expected[0]
+        self.settings_ = self._choose(X, y, weight, n_classes, n_rows, random, try_settings)
         self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
         self.alpha_ = self.settings_["alpha"]
         start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
@@ -370,11 +373,14 @@ class MultiplaneClassifier(HyperplaneClassifier):
         for code in np.unique(model.owner):
             own = np.flatnonzero(model.owner == code)
             kept[own[0]] |= not kept[own].any()
+        self._hyperplane_learner.keep(np.flatnonzero(kept).tolist())
+        self._stream_ended()  # if a stream goes on from here, its rows are as good as any
+
+    @property
+    def _hyperplane_learner(self) -> _native.Learner:
         learner = self._training.learner
         assert isinstance(learner, _native.Learner)
-        learner.keep(np.flatnonzero(kept).tolist())
-        # For a stream that goes on from here: its rows are as good as any.
-        learner.rate, learner.sharing = 1.0, float(self.sharing)
+        return learner
 
     def _patience(self) -> int:
         return max(int(self.n_iter_no_change), self._n_passes // 2)
@@ -409,9 +415,26 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _can_go_on(self) -> bool:
         return hasattr(self, "_training") and self._opening is None
 
+    def _stream_passes(self, source: Source) -> int:
+        if not isinstance(self.max_iter, str):
+            return int(self.max_iter)
+        return int(np.clip(_STREAM_BYTES / (source.n_bytes or np.inf), 1, 20))
+
+    def _looks_at_first_rows(self) -> bool:
+        return True
+
+    def _stream_goes_on(self, done: float) -> None:
+        if hasattr(self, "_training"):
+            self._hyperplane_learner.sharing, self._hyperplane_learner.rate = annealed(
+                float(self.sharing), done
+            )
+
+    def _stream_ended(self) -> None:
+        self._hyperplane_learner.sharing, self._hyperplane_learner.rate = float(self.sharing), 1.0
+
     def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
         begun = hasattr(self, "_training")
-        if begun and self._opening is None:
+        if self._expected is not None or (begun and self._opening is None):
             return super()._learn_stream(stretch, recorder)
         opening = self._opening if begun else None
         if opening is None:

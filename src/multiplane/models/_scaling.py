@@ -45,6 +45,14 @@ class Scaling:
         factor = np.sqrt(_SQUARED_NORM / np.count_nonzero(varies) / variance)
         return cls(mean, np.minimum(factor, _LARGEST_FACTOR))
 
+    def resized(self, n_features: int) -> Scaling:
+        """For more features, which stay as they are, or for fewer."""
+        more = max(0, n_features - len(self.shift))
+        return Scaling(
+            np.append(self.shift[:n_features], np.zeros(more)),
+            np.append(self.factor[:n_features], np.ones(more)),
+        )
+
     def __call__(self, X: Any) -> Any:
         """Rows of float32, dense and C-contiguous or CSR, as X is."""
         if sp.issparse(X):

@@ -76,10 +76,14 @@ class Annealed(Online):
 
     def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
         done = self._n_begun / self.n_passes
-        learner.sharing = self.sharing * max(0.0, 1 - 2 * done)
-        learner.rate = min(1.0, 2 * (1 - done))
+        learner.sharing, learner.rate = annealed(self.sharing, done)
         self._n_begun += 1
         return None
+
+
+def annealed(sharing: float, done: float) -> tuple[float, float]:
+    """How many share a step, and how large it is, when so much of a training is behind."""
+    return sharing * max(0.0, 1 - 2 * done), min(1.0, 2 * (1 - done))
 
 
 class Alternating:

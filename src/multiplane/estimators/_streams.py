@@ -1,0 +1,252 @@
+"""Training from a source of blocks: passes, windows, and where it stands.
+
+A training is its estimator, a `Plan` and a `Position`: with these three, and the same source, it
+goes on as if it had never stopped, bit for bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multiplane.data._source import Block, Source, taken, widened
+from multiplane.data._survey import SCALES, Survey
+from multiplane.data._windows import Window, windows
+from multiplane.models._scaling import Scaling
+
+# Rows learnt between two looks at the clock. Kernel machines take about a second for so many.
+_PIECE = 16_384
+_FIRST_REPORTS = (1_000, 2_000, 4_000, 8_000, 16_000)
+# Learners of wide rows grow by a quarter at a time, so that growing costs little altogether.
+_GROWTH = 1.25
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done."""
+
+    max_iter: int
+    shuffle: bool
+    window: int  # blocks
+    scale: str | None
+    seed: int
+
+
+@dataclass
+class Position:
+    """What has been done, and seen on the way."""
+
+    n_iter: int = 0  # passes that are complete
+    window: int = 0  # windows of the present pass that are complete
+    row: int = 0  # rows of the present window that have been learnt
+    rows: int = 0  # of all passes
+    rows_a_pass: int = 0  # once the first pass is complete
+    before: tuple[int, int] = (0, 0)  # rows and mistakes counted up to the present pass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback of `fit_stream` is told between pieces of work."""
+
+    estimator: Any
+    source: Source
+    n_iter: int  # the present pass, from 1
+    max_iter: int
+    rows: int  # of all passes so far
+    n_judged: int  # rows of this pass, each predicted before it was learnt
+    mistakes: int  # among them
+    bytes_read: int  # of this pass
+    position: Position = field(repr=False)
+    plan: Plan = field(repr=False)
+
+    @property
+    def error(self) -> float:
+        return self.mistakes / max(1, self.n_judged)
+
+    @property
+    def done(self) -> float | None:
+        """Share of all work, where that is known."""
+        part = self.bytes_read / self.source.n_bytes if self.source.n_bytes else None
+        if self.position.rows_a_pass:
+            in_pass = self.rows - (self.n_iter - 1) * self.position.rows_a_pass
+            part = in_pass / self.position.rows_a_pass
+        return None if part is None else (self.n_iter - 1 + min(1.0, part)) / self.max_iter
+
+
+Callback = Callable[[Progress], None]
+
+
+def check_scale(scale: str | None) -> None:
+    if scale not in (None, *SCALES):
+        raise ValueError(f"scale must be None or one of {SCALES}, got {scale!r}")
+
+
+class StreamTraining:
+    """An estimator being trained from a source."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        source: Source,
+        plan: Plan,
+        position: Position | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> None:
+        self.estimator, self.source, self.plan = estimator, source, plan
+        self.position = Position() if position is None else position
+        self.classes = classes
+        self._width = getattr(estimator, "n_features_in_", 0)
+
+    def run(self, callback: Callback | None = None) -> None:
+        """Learn until the plan is fulfilled."""
+        estimator, plan, position = self.estimator, self.plan, self.position
+        known = estimator._can_widen or self.source.n_features is not None
+        if not hasattr(estimator, "_training"):
+            self._width = self.source.n_features or 0
+            if not self.source.once and not (known and plan.scale is None):
+                self._survey(block.X for block in self.source)
+        try:
+            while position.n_iter < plan.max_iter:
+                self._one_pass(callback)
+        finally:  # after Ctrl-C too
+            if hasattr(estimator, "_training"):
+                self._trim()
+                estimator.n_iter_ = position.n_iter
+            vars(estimator).pop("_expected", None)
+        estimator.stop_reason_ = "max_iter"
+        if self.source.feature_names is not None:
+            estimator.feature_names_in_ = np.array(self.source.feature_names, dtype=object)
+        estimator._stream_ended()
+
+    def _survey(self, rows: Iterable[Any]) -> None:
+        """The number of features, and the scaler, before anything is learnt."""
+        seen = Survey()
+        for X in rows:
+            seen.add(X)
+        self._width = max(self._width, seen.n_features)
+        if self.plan.scale is not None:
+            self.estimator.scaler_ = Scaling(*seen.scale(self.plan.scale))
+
+    def _one_pass(self, callback: Callback | None) -> None:
+        plan, position = self.plan, self.position
+        seed = (plan.seed, position.n_iter) if plan.shuffle else None
+        for window in windows(self.source, plan.window, seed, position.window):
+            self._learn(window, callback)
+            position.window, position.row = window.number + 1, 0
+        if position.rows == 0:
+            raise ValueError(f"{self.source.name}: there are no rows to learn from")
+        position.rows_a_pass = position.rows_a_pass or position.rows
+        position.n_iter, position.window = position.n_iter + 1, 0
+        tally = self.estimator._training.tally
+        position.before = tally.rows, tally.mistakes
+
+    def _learn(self, window: Window, callback: Callback | None) -> None:
+        estimator, position = self.estimator, self.position
+        rows = window.rows
+        if rows.y is None:
+            raise ValueError(
+                f"{self.source.name}: the rows have no labels, and learning needs them"
+            )
+        if not hasattr(estimator, "_training"):
+            self._begin(window)
+        estimator._stream_goes_on(self._done(window))
+        rows = rows._replace(X=self._fitted(rows.X))
+        while position.row < rows.n_rows:
+            piece = taken(rows, slice(position.row, position.row + self._size(rows)))
+            self._learn_piece(piece)
+            position.row += piece.n_rows
+            position.rows += piece.n_rows
+            if callback is not None:
+                callback(self._progress(window))
+
+    def _size(self, rows: Block) -> int:
+        """Of the next piece: up to the next report; or all, where something is found by trial."""
+        if not hasattr(self.estimator, "_training") and self.estimator._looks_at_first_rows():
+            return rows.n_rows
+        ends = (end - self.position.rows for end in _FIRST_REPORTS)
+        return next((size for size in ends if size > 0), _PIECE)
+
+    def _begin(self, window: Window) -> None:
+        """The first rows tell of the classes to begin with, and how many rows to expect."""
+        if self.source.once and self.plan.scale is not None:
+            self._survey([window.rows.X])
+        if self.classes is None:
+            self.classes = np.unique(window.rows.y)
+        share = 1.0
+        if self.source.n_rows:
+            share = window.rows.n_rows / self.source.n_rows
+        elif self.source.n_bytes:
+            share = min(1.0, window.bytes_read / self.source.n_bytes)
+        n_rows = max(window.rows.n_rows, round(window.rows.n_rows / max(share, 1e-9)))
+        self.estimator._expected = n_rows, self.plan.max_iter
+
+    def _learn_piece(self, piece: Block) -> None:
+        first = not hasattr(self.estimator, "_training")
+        self.estimator._partial_fit(
+            piece.X,
+            piece.y,
+            classes=self.classes if first else None,
+            sample_weight=piece.sample_weight,
+            allow_new_classes=True,
+            from_source=True,
+        )
+
+    def _fitted(self, X: Any) -> Any:
+        """Rows as wide as the learner, or the learner as wide as the rows."""
+        estimator = self.estimator
+        self._width = max(self._width, X.shape[1])
+        if not hasattr(estimator, "_training"):
+            return widened(X, self._width)
+        if X.shape[1] > estimator.n_features_in_ and estimator._can_widen:
+            estimator._resize(max(X.shape[1], int(_GROWTH * estimator.n_features_in_)))
+        return widened(X, max(X.shape[1], estimator.n_features_in_))
+
+    def _trim(self) -> None:
+        if self.estimator._can_widen and self._width < self.estimator.n_features_in_:
+            self.estimator._resize(self._width)
+
+    def _done(self, window: Window) -> float:
+        """Share of the training that lies behind, as far as it is known; the same each time."""
+        part = 0.0
+        if self.source.n_blocks is not None:
+            part = window.number * self.plan.window / self.source.n_blocks
+        return (self.position.n_iter + part) / self.plan.max_iter
+
+    def _progress(self, window: Window) -> Progress:
+        tally, (rows, mistakes) = self.estimator._training.tally, self.position.before
+        return Progress(
+            self.estimator,
+            self.source,
+            self.position.n_iter + 1,
+            self.plan.max_iter,
+            self.position.rows,
+            tally.rows - rows,
+            tally.mistakes - mistakes,
+            window.bytes_read,
+            self.position,
+            self.plan,
+        )
+
+
+class Printed:
+    """A line at every doubling of the rows, as Vowpal Wabbit prints them."""
+
+    def __init__(self, name: str, write: Callable[[str], None] = print) -> None:
+        self.name, self.write = name, write
+        self.began, self.next = time.monotonic(), _FIRST_REPORTS[0]
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.rows < self.next:
+            return
+        while self.next <= progress.rows:
+            self.next *= 2
+        seconds = time.monotonic() - self.began
+        self.write(
+            f"[{self.name}] pass {progress.n_iter}/{progress.max_iter}  rows {progress.rows:,}  "
+            f"error {100 * progress.error:.2f} %  {progress.rows / max(seconds, 1e-9):,.0f} rows/s"
+        )
