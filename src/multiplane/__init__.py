@@ -25,6 +25,8 @@ if _TYPE_CHECKING:
     from multiplane.estimators._multiplane import MultiplaneClassifier
     from multiplane.exploration._auto import AutoClassifier
     from multiplane.exploration._explore import Exploration, explore
+    from multiplane.models._container import ModelFileError
+    from multiplane.persistence._estimators import load, save
 
 try:
     __version__ = _version("multiplane")
@@ -40,6 +42,7 @@ __all__ = [
     "GAMMClassifier",
     "GeneralizedLeastSquaresClassifier",
     "MMClassifier",
+    "ModelFileError",
     "MultiplaneClassifier",
     "PegasosClassifier",
     "ProjectronClassifier",
@@ -49,6 +52,8 @@ __all__ = [
     "explore",
     "features",
     "links",
+    "load",
+    "save",
     "show_config",
     "theory",
 ]
@@ -72,6 +77,8 @@ _HOMES = {
     "estimators._multiplane": ["MultiplaneClassifier"],
     "exploration._auto": ["AutoClassifier"],
     "exploration._explore": ["Exploration", "explore"],
+    "models._container": ["ModelFileError"],
+    "persistence._estimators": ["load", "save"],
 }
 _MODULES = ("datasets", "features", "links", "theory")
 

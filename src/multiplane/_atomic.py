@@ -1,4 +1,4 @@
-"""Files that are either there as a whole or not at all."""
+"""Files that are there whole, or not at all."""
 
 from __future__ import annotations
 
@@ -7,39 +7,48 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 
 @contextmanager
-def atomic(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file for writing that gets its name only when all of it is on the disk.
+def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
+    """A file to write to, which gets its name when all has been written and reached the disk.
 
-    It is written beside its place, synchronised and renamed. After an error, or a crash, whatever
-    was at `path` before is still there, unchanged.
+    Whoever reads `path` meanwhile, or after a crash, finds what was there before. On an error the
+    half-written file is removed. A link is followed: what it points to is replaced.
     """
-    target = Path(path)
-    number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    target = Path(os.path.realpath(path))
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     try:
-        with open(number, mode, encoding=None if "b" in mode else "utf-8") as file:
+        encoding = None if mode == "wb" else "utf-8"
+        with open(handle, mode, encoding=encoding) as file:
             yield file
             file.flush()
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
             os.fsync(file.fileno())
-        os.replace(name, target)
+        os.chmod(temporary, _permissions(target))
+        os.replace(temporary, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
-    with suppress(OSError):  # some file systems have no such thing
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    _sync_folder(target.parent)
 
 
-def _umask() -> int:
-    """The permissions that an ordinary `open` would not give; asking means setting."""
-    mask = os.umask(0o077)
+def _permissions(target: Path) -> int:
+    """Those of the file that is replaced; of a new one, what the user's mask leaves."""
+    with suppress(FileNotFoundError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """That the new name reaches the disk, too. Windows cannot open folders."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

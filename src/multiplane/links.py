@@ -85,6 +85,11 @@ class Logistic:
         return xp.where(S >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def probabilities(by: Any, S: Any) -> Any:
+    """Of scores, by a link or by a projection."""
+    return by.link(S) if hasattr(by, "link") else by(S)
+
+
 def project_simplex(V: Any) -> Any:
     """The nearest probability vector to each row, in the Euclidean sense (Duchi et al. 2008)."""
     place = Place.of(V)

@@ -587,7 +587,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.alpha_ = self._find_alpha(examples, n_classes, seed)
         learner = self._make_learner(examples, n_classes, seed)
         self._classes_changed(learner)
-        self._training = Training(learner, self._model_type, self._fixed_parameters())
+        self._training = Training(learner, self._maker(), self._fixed_parameters())
+
+    def _maker(self) -> Maker:
+        """What makes models of the learner."""
+        return self._model_type
 
     def _patience(self) -> int:
         """Passes without a better validation score, before early stopping stops."""

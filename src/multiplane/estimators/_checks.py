@@ -50,3 +50,10 @@ def class_weights(
     if not all(0 <= w < np.inf for w in weights):
         raise ValueError(f"class weights must not be negative or infinite, got {weights}")
     return np.array(weights)[position]
+
+
+NO_TRAINING = (
+    "this model was saved without its training and cannot go on from there; save it with "
+    "multiplane.save(model, path, training=True), or start anew: with fit (and "
+    "warm_start=False) or with a clone"
+)

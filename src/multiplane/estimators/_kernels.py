@@ -407,7 +407,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
     def degradation_(self) -> float:
         """Mean of ‖E_t‖ over all steps (Theorem 1 of the paper)."""
         self._fitted_model()
-        return self._training.learner.degradation  # type: ignore[union-attr]
+        return self._training.degradation
 
     def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> _native.KernelLearner:
         merges = self.budget is not None and self.maintenance == "merge"

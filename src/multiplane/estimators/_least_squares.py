@@ -242,9 +242,9 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
             model = StagewiseModel(self._source.input, ((stage,),), task.targets.n_classes)
             yield replace(step, model=model, number=self._begun + step.number)
 
-    def _probabilities(self, scores: Any) -> Any:
+    def _to_probabilities(self) -> Any:
         link = self._link()
-        return self._project()(scores) if isinstance(link, Identity) else link.link(scores)
+        return self._project() if isinstance(link, Identity) else link
 
 
 @fill(
@@ -545,13 +545,8 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
                 f"go on with warm_start=True"
             )
 
-    def _probabilities(self, scores: Any) -> Any:
-        update = self._update()
-        return (
-            update.link.link(scores)
-            if self.update == "logistic"
-            else super()._probabilities(scores)
-        )
+    def _to_probabilities(self) -> Any:
+        return self._update().link if self.update == "logistic" else super()._to_probabilities()
 
 
 def functions(basis: Any) -> Basis:

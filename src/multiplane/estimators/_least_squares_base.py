@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,11 +30,11 @@ from sklearn.utils.validation import (
 
 from multiplane._arrays import Place, chunks, detached, floats_for, some_rows, to_numpy
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
-from multiplane.estimators._checks import class_weights, unchanged_on_error
+from multiplane.estimators._checks import NO_TRAINING, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
 from multiplane.estimators._monitor import Monitor
 from multiplane.features._base import FeatureGenerator, FeatureMap, Same, Source
-from multiplane.links import project_cube, project_simplex
+from multiplane.links import probabilities, project_cube, project_simplex
 from multiplane.models._least_squares import (
     Standard,
     through,
@@ -289,12 +290,16 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """The solver's steps, each with a model; `before`: the model from which to go on."""
         raise NotImplementedError
 
-    def _probabilities(self, scores: Any) -> Any:
-        return self._project()(scores)
+    def _to_probabilities(self) -> Any:
+        """What makes probabilities of scores: a link, or a projection."""
+        return self._project()
 
     # --- inside ----------------------------------------------------------------------------
 
     _model: Any
+
+    def _probabilities(self, scores: Any) -> Any:
+        return probabilities(self._to_probabilities(), scores)
 
     def _project(self) -> Callable[[Any], Any]:
         return project_cube if self._multilabel else project_simplex
@@ -401,9 +406,16 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _fixed_parameters(self) -> dict[str, str]:
         """Those that the model so far depends on, in a form that can be compared."""
         names = ("features", "fit_intercept", "update", "basis")
-        return {name: repr(getattr(self, name)) for name in names if hasattr(self, name)}
+        words = {name: repr(getattr(self, name)) for name in names if hasattr(self, name)}
+        # A copy's generator of random numbers lies elsewhere.
+        return {name: re.sub(r"(RandomState\(\w+\)) at \w+", r"\1", w) for name, w in words.items()}
+
+    def _check_has_training(self) -> None:
+        if not hasattr(self, "_source"):
+            raise ValueError(NO_TRAINING)
 
     def _check_same_parameters(self) -> None:
+        self._check_has_training()
         now = self._fixed_parameters()
         changes = [f"{k} was {v} and is {now[k]}" for k, v in self._began.items() if now[k] != v]
         if changes:

@@ -244,7 +244,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         self.alpha_ = self.settings_["alpha"]
         start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
         learner = self._learner(start, self.alpha_, n_classes)
-        self._training = Training(learner, self._scaling, self._fixed_parameters())
+        self._training = Training(learner, self._maker(), self._fixed_parameters())
         self._training.tally.seconds = time.perf_counter() - began
         self._warn_of_distance()
 
@@ -340,6 +340,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         return learner
 
     # --- inside ----------------------------------------------------------------------------
+
+    def _maker(self) -> Scaling:
+        return self._scaling
 
     def _fixed_parameters(self) -> dict[str, Any]:
         return {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multiplane.data import Matrix
+from multiplane.estimators._checks import NO_TRAINING
 from multiplane.solvers._tally import Learner, Tally
 
 Validation = tuple[Matrix, NDArray[np.int32]]
@@ -47,5 +48,29 @@ class Training:
             self._model = version, self.models.of(self.learner)
         return self._model[1]
 
+    @property
+    def degradation(self) -> float:
+        """Of a machine with a budget."""
+        return self.learner.degradation  # type: ignore[union-attr]
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_model": None}
+
+
+class Finished:
+    """In the place of a training: a model from a file that holds nothing to go on from."""
+
+    tally = Tally()
+
+    def __init__(self, model: Model, degradation: float | None) -> None:
+        self._model = model
+        self.degradation = degradation
+
+    def model(self) -> Model:
+        return self._model
+
+    @property
+    def learner(self) -> NoReturn:
+        raise ValueError(NO_TRAINING)
+
+    parameters = learner

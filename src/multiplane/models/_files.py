@@ -1,0 +1,177 @@
+"""Model files as far as prediction needs them: no estimators, no scikit-learn.
+
+What is in them is told in docs/model-files.md; how they lie on the disk, in `_container`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multiplane.models import _container
+from multiplane.models._container import Arrays, Document, ModelFileError, Source
+from multiplane.models._kinds import model_kinds, n_outputs, takes
+from multiplane.models._tree import Kinds, decode, encode
+
+_KEYS = {
+    "format",
+    "multiplane",
+    "class",
+    "parameters",
+    "classes",
+    "n_features",
+    "feature_names",
+    "scaler",
+    "model",
+    "probabilities",
+    "dtype",
+    "multilabel",
+    "fitted",
+    "training",
+}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted classifier, without how it was made: all that prediction needs."""
+
+    classes: NDArray[Any]
+    n_features: int
+    feature_names: NDArray[Any] | None
+    scaler: Any  # a Scaling, or None
+    model: Any
+    probabilities: Any = None  # a link or a projection; None: it knows none
+    dtype: str | None = None  # of least squares: rows are converted to it
+    multilabel: bool = False
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        """ValueError if the parts do not fit each other."""
+        k = n_outputs(self.model)
+        takes(self.model, self.n_features)
+        if len(self.classes) != k:
+            raise ValueError(f"there are {len(self.classes)} classes, and the model has {k}")
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(
+                f"there are {len(self.feature_names)} names of {self.n_features} features"
+            )
+        if self.scaler is not None and len(self.scaler.shift) != self.n_features:
+            raise ValueError(f"the scaler is for {len(self.scaler.shift)} features")
+
+
+def written(
+    document: Document, fitted: Fitted, kinds: Kinds, more: dict[str, Any]
+) -> tuple[Document, Arrays]:
+    """A document with what prediction needs and with more, and the arrays that belong to it."""
+    arrays: Arrays = {}
+    values = {
+        "classes": fitted.classes,
+        "feature_names": fitted.feature_names,
+        "scaler": fitted.scaler,
+        "model": fitted.model,
+        "probabilities": fitted.probabilities,
+        **more,
+    }
+    trees = {name: encode(value, name, arrays, kinds) for name, value in values.items()}
+    facts = {
+        "format": _container.FORMAT,
+        "n_features": int(fitted.n_features),
+        "dtype": fitted.dtype,
+        "multilabel": fitted.multilabel,
+    }
+    return document | facts | trees, arrays
+
+
+@contextmanager
+def blaming(source: Source) -> Iterator[None]:
+    """Errors name the file."""
+    try:
+        yield
+    except RecursionError:
+        raise ModelFileError(f"{_name(source)}: its document is nested too deeply") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{_name(source)}: {error}") from None
+
+
+def _name(source: Source) -> str:
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return str(getattr(source, "name", "model"))
+
+
+def read(source: Source) -> tuple[Document, Arrays]:
+    document, arrays = _container.read(source)
+    if set(document) != _KEYS:
+        odd = sorted(set(document) ^ _KEYS)
+        raise ModelFileError(
+            f"its document lacks, or does not know, {', '.join(map(str, odd[:5]))}"
+        )
+    return document, arrays
+
+
+def fitted_of(document: Document, arrays: Arrays) -> Fitted:
+    """What prediction needs, checked. Takes its arrays out of `arrays`."""
+    kinds = model_kinds()
+    names = ("classes", "feature_names", "scaler", "model", "probabilities")
+    found = {name: decode(document[name], arrays, kinds) for name in names}
+    _check_types(document, found)
+    n_jobs = _at(document, "parameters", "dict", "n_jobs")
+    try:
+        return Fitted(
+            n_features=document["n_features"],
+            dtype=document["dtype"],
+            multilabel=document["multilabel"],
+            n_jobs=n_jobs if type(n_jobs) is int else None,
+            **found,
+        )
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _at(tree: Any, *keys: str) -> Any:
+    for key in keys:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree
+
+
+def load_fitted(source: Source) -> Fitted:
+    with blaming(source):
+        return fitted_of(*read(source))
+
+
+def _check_types(document: Document, found: dict[str, Any]) -> None:
+    def need(condition: bool, name: str, wanted: str) -> None:
+        if not condition:
+            raise ModelFileError(f"{name} must be {wanted}")
+
+    kinds, model = model_kinds(), type(found["model"]).__name__
+    least_squares = model in ("StagewiseModel", "CalibratedModel")
+    need(least_squares or model in ("HyperplaneModel", "KernelModel"), "model", "a model")
+    classes, names = found["classes"], found["feature_names"]
+    need(isinstance(classes, np.ndarray) and classes.ndim == 1, "classes", "labels in a row")
+    need(bool(np.all(classes[1:] > classes[:-1])), "classes", "sorted, each of them once")
+    named = isinstance(names, np.ndarray) and names.ndim == 1 and names.dtype.kind == "O"
+    need(names is None or named, "feature_names", "strings, or null")
+    need(kinds.name_of(found["scaler"]) in (None, "Scaling"), "scaler", "a Scaling, or null")
+    need(found["scaler"] is None or hasattr(found["scaler"], "shift"), "scaler", "a Scaling")
+    need(
+        type(document["n_features"]) is int and document["n_features"] > 0, "n_features", "above 0"
+    )
+    need(isinstance(document["multilabel"], bool), "multilabel", "true or false")
+    if not least_squares:
+        for name in ("probabilities", "dtype"):
+            need(document[name] is None, name, "null but for least squares")
+        need(not document["multilabel"], "multilabel", "false but for least squares")
+        return
+    need(document["dtype"] in ("float32", "float64"), "dtype", "float32 or float64")
+    known = kinds.name_of(found["probabilities"]) in ("Identity", "Softmax", "Logistic")
+    projection = found["probabilities"] in [
+        kinds.functions[name] for name in ("project_simplex", "project_cube")
+    ]
+    need(known or projection, "probabilities", "a link or a projection")

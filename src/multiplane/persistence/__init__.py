@@ -1,0 +1,1 @@
+"""Estimators in files: written whole, read without trust."""

@@ -1,0 +1,234 @@
+"""`save` and `load`: estimators to files and back."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import multiplane
+from multiplane.models import _container
+from multiplane.models._container import Arrays, Document, ModelFileError, Source
+from multiplane.models._files import Fitted, blaming, fitted_of, read, written
+from multiplane.models._kinds import model_kinds
+from multiplane.models._tree import NUMBER, Kind, Kinds, decode
+
+# Classes that files may name, and who knows what they are made of.
+_FAMILIES = {
+    "_streams": (
+        "PegasosClassifier",
+        "MMClassifier",
+        "AMMClassifier",
+        "GAMMClassifier",
+        "MultiplaneClassifier",
+        "BudgetedPegasosClassifier",
+        "ProjectronClassifier",
+    ),
+    "_least_squares": (
+        "GeneralizedLeastSquaresClassifier",
+        "CalibratedLeastSquaresClassifier",
+        "StagewiseLeastSquaresClassifier",
+    ),
+}
+# Attributes that users read, beside those that every model has.
+_ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
+    "alpha_": NUMBER,
+    "gamma_": NUMBER,
+    "n_iter_": int,
+    "t_": int,
+    "degradation_": NUMBER,
+    "stop_reason_": str,
+    "history_": list,
+    "settings_": dict,
+    "trials_": list,
+}
+
+
+def _family(name: Any) -> Any:
+    for module, names in _FAMILIES.items():
+        if name in names:
+            return import_module(f"multiplane.persistence.{module}")
+    return None
+
+
+def save(model: Any, path: Source, *, training: bool = False) -> None:
+    """Write a fitted classifier of this library to a file that `load` and `compile` read.
+
+    The file (by convention ``.mpl``) is in the safetensors format and holds numbers and names, no
+    code: reading one from anywhere is safe. The same model gives the same bytes. It appears under
+    its name when it is complete.
+
+    Parameters
+    ----------
+    model : a fitted classifier
+        Of an `AutoClassifier`, its ``estimator_`` is written. A `RandomState` object among the
+        parameters is written as it is at the moment.
+    path : str, path or binary file
+    training : bool, default=False
+        Also what `partial_fit` and a warm start need to go on as if nothing had happened. A few
+        times as large; with a stream's first rows in it, if it has only begun.
+
+    Raises
+    ------
+    TypeError
+        For what is not data: functions, links or generators of features of your own. Use joblib.
+
+    Examples
+    --------
+    >>> import multiplane, tempfile, os
+    >>> from multiplane.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(2, 2, n=1000, random_state=0)
+    >>> clf = multiplane.AMMClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     multiplane.save(clf, os.path.join(folder, "model.mpl"))
+    ...     again = multiplane.load(os.path.join(folder, "model.mpl"))
+    >>> bool((again.predict(X) == clf.predict(X)).all())
+    True
+    """
+    _container.write(path, *parts(model, training=training))
+
+
+def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
+    """The document and the arrays of a model file."""
+    model = getattr(model, "estimator_", model)
+    name = type(model).__name__
+    family = _family(name)
+    if family is None or type(model) is not getattr(multiplane, name):
+        raise TypeError(
+            f"a model file holds a classifier of multiplane, got {name}; use joblib.dump for others"
+        )
+    check_is_fitted(model)
+    model._validate_params()
+    attributes = {n: getattr(model, n) for n in _ATTRIBUTES if hasattr(model, n)}
+    attributes["history_"] = [
+        {key: value for key, value in entry.items() if key != "seconds"} for entry in model.history_
+    ]
+    return written(
+        {"class": name, "multiplane": multiplane.__version__},
+        fitted(model),
+        _kinds(family),
+        {
+            "parameters": dict(model.get_params(deep=False)),
+            "fitted": attributes,
+            "training": family.training_of(model) if training else None,
+        },
+    )
+
+
+def fitted(model: Any) -> Fitted:
+    """What prediction needs of a fitted classifier, at NumPy's place."""
+    names = getattr(model, "feature_names_in_", None)
+    return Fitted(
+        classes=model.classes_,
+        n_features=int(model.n_features_in_),
+        feature_names=None if names is None else np.asarray(names, dtype=object),
+        scaler=getattr(model, "scaler_", None),
+        n_jobs=getattr(model, "n_jobs", None),
+        **_family(type(model).__name__).fitted(model),
+    )
+
+
+def load(path: Source) -> Any:
+    """Read a classifier from a file that `save` wrote.
+
+    Nothing in the file is executed: it may come from anywhere. Predictions are those of the saved
+    classifier, bit for bit. `partial_fit` and warm starts need a file written with
+    ``training=True``.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+
+    Returns
+    -------
+    A fitted estimator of the class that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError that says what is wrong with the file.
+    """
+    with blaming(path):
+        return _estimator(*read(path))
+
+
+def _estimator(document: Document, arrays: Arrays) -> Any:
+    family = _family(document["class"])
+    if family is None:
+        raise ModelFileError(f"it holds a classifier of the unknown class {document['class']!r}")
+    parts = fitted_of(document, arrays)
+    kinds = _kinds(family, parts.n_features, len(parts.classes))
+    parameters = decode(document["parameters"], arrays, kinds)
+    attributes = decode(document["fitted"], arrays, kinds)
+    training = decode(document["training"], arrays, kinds)
+    if arrays:
+        raise ModelFileError(f"it has arrays that nobody asks for: {sorted(arrays)[:3]}")
+    made = _with_parameters(document["class"], parameters)
+    _set_attributes(made, attributes, parts)
+    family.finish(made, parts, attributes, training)
+    return made
+
+
+def _with_parameters(name: str, parameters: Any) -> Any:
+    make = getattr(multiplane, name)
+    known = make().get_params(deep=False)
+    if not isinstance(parameters, dict) or parameters.keys() - known.keys():
+        raise ModelFileError(f"{name} does not know all of its parameters: {parameters!r:.80}")
+    try:
+        made = make(**parameters)
+        made._validate_params()
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"{name} cannot have its parameters: {error}") from None
+    return made
+
+
+def _set_attributes(made: Any, attributes: Any, parts: Fitted) -> None:
+    if not isinstance(attributes, dict):
+        raise ModelFileError("its attributes have no names")
+    for name, value in attributes.items():
+        form = _ATTRIBUTES.get(name)
+        if form is None or isinstance(value, bool) or not isinstance(value, form):
+            raise ModelFileError(f"the attribute {name} is unknown, or not of its type")
+        if name != "degradation_":  # a property
+            setattr(made, name, value)
+    made.classes_ = parts.classes
+    made.n_features_in_ = parts.n_features
+    if parts.feature_names is not None:
+        made.feature_names_in_ = parts.feature_names
+    if parts.scaler is not None:
+        made.scaler_ = parts.scaler
+
+
+# --- what parameters may be ----------------------------------------------------------------
+
+
+def _random_state(key: Any, position: int, has_gauss: int, gauss: float) -> Any:
+    random = np.random.RandomState()
+    random.set_state(("MT19937", key, position, has_gauss, gauss))
+    return random
+
+
+def _key(value: Any) -> bool:
+    """624 numbers of 32 bits"""
+    return isinstance(value, np.ndarray) and value.shape == (624,) and value.dtype == np.uint32
+
+
+def _position(value: Any) -> bool:
+    """a whole number from 0 to 624"""
+    return type(value) is int and 0 <= value <= 624
+
+
+_RANDOM_STATE = Kind(
+    np.random.RandomState,
+    {"key": _key, "position": _position, "has_gauss": int, "gauss": NUMBER},
+    lambda r: dict(zip(("key", "position", "has_gauss", "gauss"), r.get_state()[1:], strict=True)),
+    _random_state,
+)
+
+
+def _kinds(family: Any, n_features: int | None = None, n_classes: int | None = None) -> Kinds:
+    models = model_kinds()
+    own = {"RandomState": _RANDOM_STATE, **family.kinds(n_features, n_classes)}
+    return Kinds({**models.objects, **own}, models.functions)
