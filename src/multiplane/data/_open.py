@@ -38,6 +38,7 @@ class ReadOptions:
     label: str | None = None
     weight: str | None = None
     labels: str | None = None
+    columns: tuple[str, ...] | None = None
     zero_based: bool = False
     multilabel: bool = False
     n_features: int | None = None
@@ -74,6 +75,8 @@ def open_source(
     label, weight : str, optional
         Names of the columns of labels and of weights, in tables and ``.npz``; by default the labels
         are the column label, y, target or class.
+    columns : sequence of str, optional
+        Names of the columns of features, in tables; by default all others.
     labels : str, optional
         The file of the labels that belong to an ``.npy`` file.
     zero_based : bool, default=False
@@ -186,6 +189,7 @@ def _open(paths: list[str], given: ReadOptions) -> Source:
             "csv" if format == "tsv" else format,
             label=given.label,
             weight=given.weight,
+            columns=given.columns,
             delimiter="\t" if format == "tsv" else ",",
             header=given.header,
             n_threads=n_threads,

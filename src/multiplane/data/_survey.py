@@ -22,7 +22,7 @@ class Survey:
     """
 
     def __init__(self) -> None:
-        self.n_rows, self.sparse = 0, True
+        self.n_rows, self.sparse, self.n_values = 0, True, 0
         self.low, self.high, self.mean, self.spread = (np.zeros(0) for _ in range(4))
 
     @property
@@ -48,6 +48,12 @@ class Survey:
         self.mean = self.mean + apart * (n / total)
         self.spread = self.spread + spread + apart**2 * (self.n_rows * n / total)
         self.n_rows, self.sparse = total, self.sparse and sp.issparse(X)
+        self.n_values += values.size
+
+    @property
+    def fill(self) -> float:
+        """Share of the values that are there; all of them in dense rows."""
+        return self.n_values / max(1, self.n_rows * self.n_features)
 
     def _widen(self, n_features: int) -> None:
         more = n_features - self.n_features
@@ -55,20 +61,20 @@ class Survey:
             for name in ("low", "high", "mean", "spread"):
                 setattr(self, name, np.append(getattr(self, name), np.zeros(more)))
 
-    def scale(self, kind: str) -> tuple[Numbers, Numbers]:
+    def scale(self, kind: str, shifted: bool) -> tuple[Numbers, Numbers]:
         """(shift, factor) of x ↦ (x − shift) · factor.
 
         "minmax": to [−1, 1]; "standard": to mean 0 and variance 1; "maxabs": to [−1, 1] by a factor
-        alone. Sparse rows are never shifted, so that "minmax" is "maxabs" for them. A feature that
-        does not vary keeps its factor 1.
+        alone. Rows that stay sparse are not `shifted`, so that "minmax" is "maxabs" for them. A
+        feature that does not vary keeps its factor 1.
         """
         shift = np.zeros(self.n_features)
         if kind == "standard":
             size = np.sqrt(self.spread / max(1, self.n_rows))
             # What is left of a constant is the rounding of its mean.
             size[size <= 1e-12 * np.abs(self.mean)] = 0
-            shift = self.mean if not self.sparse else shift
-        elif kind == "minmax" and not self.sparse:
+            shift = self.mean if shifted else shift
+        elif kind == "minmax" and shifted:
             shift, size = (self.low + self.high) / 2, (self.high - self.low) / 2
         else:
             size = np.maximum(np.abs(self.low), np.abs(self.high))

@@ -36,6 +36,8 @@ class TableSource(Source):
         them the rows have no labels.
     weight : str, optional
         Column of weights.
+    columns : list of str, optional
+        The features, in this order; other columns are passed over.
     delimiter, header : of CSV
     """
 
@@ -46,6 +48,7 @@ class TableSource(Source):
         *,
         label: str | None = None,
         weight: str | None = None,
+        columns: Sequence[str] | None = None,
         delimiter: str = ",",
         header: bool = True,
         n_threads: int = 1,
@@ -59,7 +62,9 @@ class TableSource(Source):
         if not self.once:
             self.n_bytes = sum(os.path.getsize(path) for path in self.paths)
         self._consumed = False
-        self._columns: list[str] | None = None
+        self._columns = self.feature_names = None if columns is None else list(columns)
+        self._chosen = columns is not None
+        self.n_features = None if columns is None else len(columns)
         with self._damage():
             self._parts = None if format == "csv" else self._list_parts()
         if self._parts is not None:
@@ -138,6 +143,10 @@ class TableSource(Source):
                 raise DataError(f"{path}: there is no column {self.weight!r} of weights")
             weight = _numbers(table.column(self.weight), path, self.weight, np.float64)
         features = [name for name in names if name not in (label, self.weight)]
+        if self._chosen and self._columns is not None:
+            if missing := set(self._columns) - set(names):
+                raise DataError(f"{path}: there are no columns {sorted(missing)[:5]}")
+            features = self._columns
         if features == ["indices", "values"] or features == ["values", "indices"]:
             return size, Block(_csr(table, path), y, weight)
         if not features:

@@ -530,7 +530,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _scaled(self, X: Any) -> Any:
         scaler = getattr(self, "scaler_", None)
-        return X if scaler is None else scaler(X)
+        return X if scaler is None else scaler(X.toarray() if scaler.fills(X) else X)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """For parameters that speak of classes."""

@@ -12,18 +12,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multiplane.data._source import Block, Source, taken, widened
 from multiplane.data._survey import SCALES, Survey
 from multiplane.data._windows import Window, windows
+from multiplane.estimators._monitor import joined
 from multiplane.models._scaling import Scaling
 
 # Rows learnt between two looks at the clock. Kernel machines take about a second for so many.
 _PIECE = 16_384
+_LONGEST_HISTORY = 250  # entries of a finished training: enough for a curve
 _FIRST_REPORTS = (1_000, 2_000, 4_000, 8_000, 16_000)
 # Learners of wide rows grow by a quarter at a time, so that growing costs little altogether.
 _GROWTH = 1.25
+# Rows of which so much is filled are as good as dense, and can then be centred. LIBSVM text is all
+# there is of many data sets that were never sparse.
+_FULL = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,8 @@ class Position:
     rows: int = 0  # of all passes
     rows_a_pass: int = 0  # once the first pass is complete
     before: tuple[int, int] = (0, 0)  # rows and mistakes counted up to the present pass
+    width: int = 0  # features seen so far; a learner may have room for more
+    dense: bool = False  # whether sparse rows are filled up, because few of their values are zero
 
 
 @dataclass(frozen=True)
@@ -100,14 +108,13 @@ class StreamTraining:
         self.estimator, self.source, self.plan = estimator, source, plan
         self.position = Position() if position is None else position
         self.classes = classes
-        self._width = getattr(estimator, "n_features_in_", 0)
 
     def run(self, callback: Callback | None = None) -> None:
         """Learn until the plan is fulfilled."""
         estimator, plan, position = self.estimator, self.plan, self.position
         known = estimator._can_widen or self.source.n_features is not None
         if not hasattr(estimator, "_training"):
-            self._width = self.source.n_features or 0
+            self.position.width = self.source.n_features or 0
             if not self.source.once and not (known and plan.scale is None):
                 self._survey(block.X for block in self.source)
         try:
@@ -119,6 +126,8 @@ class StreamTraining:
                 estimator.n_iter_ = position.n_iter
             vars(estimator).pop("_expected", None)
         estimator.stop_reason_ = "max_iter"
+        while len(estimator.history_) > _LONGEST_HISTORY:
+            estimator.history_ = joined(estimator.history_)
         if self.source.feature_names is not None:
             estimator.feature_names_in_ = np.array(self.source.feature_names, dtype=object)
         estimator._stream_ended()
@@ -128,9 +137,10 @@ class StreamTraining:
         seen = Survey()
         for X in rows:
             seen.add(X)
-        self._width = max(self._width, seen.n_features)
+        self.position.width = max(self.position.width, seen.n_features)
+        self.position.dense = seen.fill >= _FULL
         if self.plan.scale is not None:
-            self.estimator.scaler_ = Scaling(*seen.scale(self.plan.scale))
+            self.estimator.scaler_ = Scaling(*seen.scale(self.plan.scale, self.position.dense))
 
     def _one_pass(self, callback: Callback | None) -> None:
         plan, position = self.plan, self.position
@@ -173,8 +183,10 @@ class StreamTraining:
 
     def _begin(self, window: Window) -> None:
         """The first rows tell of the classes to begin with, and how many rows to expect."""
-        if self.source.once and self.plan.scale is not None:
-            self._survey([window.rows.X])
+        scaled = getattr(self.estimator, "scaler_", None) is not None
+        if not self.estimator._can_widen or (self.plan.scale is not None and not scaled):
+            if not scaled:
+                self._survey([window.rows.X])
         if self.classes is None:
             self.classes = np.unique(window.rows.y)
         share = 1.0
@@ -199,16 +211,18 @@ class StreamTraining:
     def _fitted(self, X: Any) -> Any:
         """Rows as wide as the learner, or the learner as wide as the rows."""
         estimator = self.estimator
-        self._width = max(self._width, X.shape[1])
+        if self.position.dense and sp.issparse(X):
+            return widened(X, max(X.shape[1], self.position.width)).toarray()
+        self.position.width = max(self.position.width, X.shape[1])
         if not hasattr(estimator, "_training"):
-            return widened(X, self._width)
+            return widened(X, self.position.width)
         if X.shape[1] > estimator.n_features_in_ and estimator._can_widen:
             estimator._resize(max(X.shape[1], int(_GROWTH * estimator.n_features_in_)))
         return widened(X, max(X.shape[1], estimator.n_features_in_))
 
     def _trim(self) -> None:
-        if self.estimator._can_widen and self._width < self.estimator.n_features_in_:
-            self.estimator._resize(self._width)
+        if self.estimator._can_widen and self.position.width < self.estimator.n_features_in_:
+            self.estimator._resize(self.position.width)
 
     def _done(self, window: Window) -> float:
         """Share of the training that lies behind, as far as it is known; the same each time."""

@@ -53,6 +53,10 @@ class Scaling:
             np.append(self.factor[:n_features], np.ones(more)),
         )
 
+    def fills(self, X: Any) -> bool:
+        """Whether zeros of sparse rows become something else."""
+        return bool(sp.issparse(X) and self.shift.any())
+
     def __call__(self, X: Any) -> Any:
         """Rows of float32, dense and C-contiguous or CSR, as X is."""
         if sp.issparse(X):
