@@ -390,6 +390,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """A training of another estimator with the same parameters."""
         self._validate_params()
         check_scale(scale)
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True needs validation data, which a source does not have; set it "
+                "to False, or use fit"
+            )
         if max_iter is None:
             max_iter = 1 if source.once else self._stream_passes(source)
         for name, value in (("max_iter", max_iter), ("window", window)):

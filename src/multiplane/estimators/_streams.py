@@ -184,9 +184,8 @@ class StreamTraining:
     def _begin(self, window: Window) -> None:
         """The first rows tell of the classes to begin with, and how many rows to expect."""
         scaled = getattr(self.estimator, "scaler_", None) is not None
-        if not self.estimator._can_widen or (self.plan.scale is not None and not scaled):
-            if not scaled:
-                self._survey([window.rows.X])
+        if not scaled and (self.plan.scale is not None or not self.estimator._can_widen):
+            self._survey([window.rows.X])
         if self.classes is None:
             self.classes = np.unique(window.rows.y)
         share = 1.0

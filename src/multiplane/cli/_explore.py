@@ -1,0 +1,59 @@
+"""``multiplane explore``: which family suits the data."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+import click
+
+from multiplane.cli._options import Duration, reading
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("data")
+@click.option("--time-budget", type=Duration(), default="60s", show_default=True)
+@click.option("--html", type=click.Path(dir_okay=False), help="Write the report as a page, too.")
+@click.option(
+    "--model",
+    type=click.Path(dir_okay=False),
+    help="Train what it recommends on all rows, and save it.",
+)
+@click.option("--random-state", type=int, default=0, show_default=True)
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@reading
+def command(
+    data: str,
+    time_budget: float,
+    html: str | None,
+    model: str | None,
+    random_state: int,
+    quiet: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Race all families on samples of DATA, and tell which one to use.
+
+    The data must fit into memory.
+    """
+    import scipy.sparse as sp
+
+    from multiplane import explore, save
+    from multiplane.data import open_source
+
+    rows = open_source(data, **reading).load()
+    X = rows.X
+    if sp.issparse(X) and 2 * X.nnz >= X.shape[0] * X.shape[1]:
+        X = X.toarray()
+    with contextlib.redirect_stdout(sys.stderr):
+        found = explore(
+            X, rows.y, time_budget=time_budget, random_state=random_state, verbose=0 if quiet else 1
+        )
+    click.echo(str(found))
+    if html is not None:
+        from multiplane._atomic import atomic
+
+        with atomic(html, "w") as file:
+            file.write(found._repr_html_())
+    if model is not None:
+        save(found.recommendation.fit(X, rows.y), model)

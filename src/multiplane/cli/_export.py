@@ -1,0 +1,18 @@
+"""``multiplane export``: a model for other programs."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@click.argument("output", type=click.Path(dir_okay=False))
+def command(model: str, output: str) -> None:
+    """Write MODEL as OUTPUT: ONNX (.onnx), or one C99 header (.h)."""
+    from multiplane import export, load
+
+    export(load(model), output)
+    click.echo(f"{output}: {os.path.getsize(output):,} bytes", err=True)
