@@ -29,7 +29,7 @@ from multiplane.features import (
     RandomLogit,
     RandomPolynomial,
 )
-from multiplane.features._base import chunk_size
+from multiplane.models._maps import chunk_size
 
 SMALL = {"image_shape": (1, -1, 1), "patch_size": 1, "pool": 1}  # any row is an image
 
@@ -240,8 +240,8 @@ def test_chunks_do_not_matter(name, monkeypatch):
     generator = EVERYTHING[name]
     X = images() if name in IMAGES else rows()
     Z = generator.fit_transform(X)
-    monkeypatch.setattr("multiplane.features._base.floats_at_once", lambda place: 1)
-    monkeypatch.setattr("multiplane.features._patches.floats_at_once", lambda place: 1)
+    monkeypatch.setattr("multiplane.models._maps.floats_at_once", lambda place: 1)
+    monkeypatch.setattr("multiplane.models._image_maps.floats_at_once", lambda place: 1)
     assert chunk_size(generator.map_, Place.of(X)) == 16
     np.testing.assert_allclose(generator.transform(X), Z, rtol=0, atol=1e-12)  # float64
     for A in (X, sp.csr_array(X)):

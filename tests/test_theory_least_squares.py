@@ -23,8 +23,8 @@ from multiplane import (
     GeneralizedLeastSquaresClassifier,
     theory,
 )
-from multiplane.features._base import Same
 from multiplane.links import Identity, Logistic, Softmax, project_cube, project_simplex
+from multiplane.models._maps import Same
 from multiplane.solvers._least_squares import Design, Targets, Task, calibrated
 
 bound = theory.loss_bound_least_squares

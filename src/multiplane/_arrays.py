@@ -7,24 +7,45 @@ code takes the namespace of the arrays it is handed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-from sklearn.utils._array_api import _convert_to_numpy, get_namespace
 
-try:
-    from sklearn.externals import array_api_compat as compat
-except ImportError:  # scikit-learn before 1.7: NumPy only
-    compat = None
 
-# NumPy with the Array API's names, some of which are new in 2.1.
-NUMPY = np if compat is None else compat.array_namespace(np.empty(0))
-if not hasattr(NUMPY, "cumulative_sum"):
-    raise ImportError("least squares needs scikit-learn 1.7 or NumPy 2.1, or newer; upgrade one")
+def issparse(array: Any) -> bool:
+    """SciPy's sparse matrices. Whoever has one has imported them: that takes a quarter of a
+    second, which a prediction on dense rows need not wait for."""
+    if isinstance(array, np.ndarray) or "scipy.sparse" not in sys.modules:
+        return False
+    return bool(sys.modules["scipy.sparse"].issparse(array))
+
+
+@cache
+def _compat() -> Any:
+    """What tells arrays of other kinds apart; with scikit-learn before 1.7 None: NumPy only."""
+    try:
+        from sklearn.externals import array_api_compat
+    except ImportError:
+        return None
+    return array_api_compat
+
+
+def _numpy() -> Any:
+    """NumPy with the Array API's names, some of which are new in 2.1."""
+    if hasattr(np, "cumulative_sum"):
+        return np
+    if _compat() is None:
+        raise ImportError(
+            "least squares needs scikit-learn 1.7 or NumPy 2.1, or newer; upgrade one"
+        )
+    return _compat().array_namespace(np.empty(0))
+
+
+NUMPY = _numpy()
 
 T = TypeVar("T")
 
@@ -39,29 +60,29 @@ class Place:
     @classmethod
     def of(cls, array: Any) -> Place:
         """The place of an array inside the library; sparse matrices are NumPy's."""
-        if compat is None or sp.issparse(array):
+        if isinstance(array, np.ndarray) or issparse(array) or _compat() is None:
             return cls(NUMPY, None)
-        return cls(compat.array_namespace(array), compat.device(array))
+        return cls(_compat().array_namespace(array), _compat().device(array))
 
     @classmethod
     def of_input(cls, array: Any) -> Place:
         """The place of an array that a user gave: NumPy, unless dispatch is on."""
-        xp, welcome = get_namespace(array)
-        if not welcome or sp.issparse(array):
-            return cls(NUMPY, None)
-        return cls(xp, compat.device(array))
+        from sklearn.utils._array_api import get_namespace
+
+        _, welcome = get_namespace(array)
+        return cls.of(array) if welcome else cls(NUMPY, None)
 
     @property
     def is_numpy(self) -> bool:
-        return self.xp is np or (compat is not None and compat.is_numpy_namespace(self.xp))
+        return self.xp is NUMPY
 
     def put(self, array: Any, dtype: Any = None) -> Any:
         """The array, here. Sparse matrices stay as they are."""
-        if sp.issparse(array):
+        if issparse(array):
             return array
         if self.is_numpy:
             return np.asarray(to_numpy(array), dtype=dtype)
-        if not compat.is_array_api_obj(array) or Place.of(array) != self:
+        if not _compat().is_array_api_obj(array) or Place.of(array) != self:
             array = to_numpy(array)
         return self.xp.asarray(array, dtype=dtype, device=self.device)
 
@@ -77,11 +98,13 @@ class Place:
 
 def to_numpy(array: Any) -> Any:
     """A NumPy array with the same numbers; sparse matrices stay as they are."""
-    if isinstance(array, np.ndarray) or sp.issparse(array) or compat is None:
+    if isinstance(array, np.ndarray) or issparse(array) or _compat() is None:
         return array
-    if not compat.is_array_api_obj(array):
+    if not _compat().is_array_api_obj(array):
         return np.asarray(array)
-    return _convert_to_numpy(array, compat.array_namespace(array))
+    from sklearn.utils._array_api import _convert_to_numpy
+
+    return _convert_to_numpy(array, _compat().array_namespace(array))
 
 
 def moved(thing: T, place: Place) -> T:
@@ -89,11 +112,17 @@ def moved(thing: T, place: Place) -> T:
     changes = {}
     for field in fields(thing):  # type: ignore[arg-type]
         value = getattr(thing, field.name)
-        if isinstance(value, np.ndarray) or (
-            compat is not None and compat.is_array_api_obj(value) and not sp.issparse(value)
-        ):
+        if _is_array(value):
             changes[field.name] = place.put(value)
     return replace(thing, **changes) if changes else thing  # type: ignore[type-var]
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return True
+    if issparse(value) or _compat() is None:
+        return False
+    return bool(_compat().is_array_api_obj(value))
 
 
 def detached(array: Any) -> Any:
@@ -127,6 +156,8 @@ def solve_triangular(L: Any, B: Any, *, transposed: bool = False) -> Any:
     """L⁻¹B, or L⁻ᵀB, for a lower triangle L; the Array API itself has no such function."""
     place = Place.of(L)
     if place.is_numpy:
+        import scipy.linalg
+
         return scipy.linalg.solve_triangular(
             L, B, lower=True, trans=int(transposed), check_finite=False
         )
@@ -151,12 +182,12 @@ def numpy_dtype(rows: Any) -> np.dtype[Any]:
 
 def dense(rows: Any) -> Any:
     """Rows as an array: of sparse ones no more than a chunk should come here."""
-    return rows.toarray() if sp.issparse(rows) else rows
+    return rows.toarray() if issparse(rows) else rows
 
 
 def some_rows(X: Any, index: Any) -> Any:
     """The rows of these numbers, where X lives."""
-    if sp.issparse(X):
+    if issparse(X):
         return X[index]
     place = Place.of(X)
     return place.xp.take(X, place.put(index), axis=0)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multiplane import _native
+from multiplane._arrays import issparse
 
 Index = NDArray[np.int64]
 
@@ -37,7 +37,7 @@ class Matrix:
         self.source = X  # as it came
         self._whole: _native.Rows | None = None
         self._dense: NDArray[Any] | None = None
-        if sp.issparse(X):
+        if issparse(X):
             self._whole = _csr(X)
         elif X.dtype == np.float32 and X.flags.c_contiguous:
             self._whole = _native.dense_rows(_readable(X))
@@ -97,7 +97,7 @@ class Matrix:
 def check_sparse(X: Any) -> None:
     """Refuse index arrays that point outside of a matrix before SciPy converts it: it would
     follow them. CSR matrices are not converted and are checked by `Matrix`."""
-    if not sp.issparse(X) or X.format == "csr":
+    if not issparse(X) or X.format == "csr":
         return
     if hasattr(X, "check_format"):
         try:

@@ -15,7 +15,7 @@ from multiplane._arrays import Place
 from multiplane.estimators._docs import fill
 from multiplane.estimators._least_squares_base import LeastSquaresClassifier, prepared
 from multiplane.features import FeatureSubset, RandomFourier
-from multiplane.features._base import FeatureMap, Source
+from multiplane.features._base import Source
 from multiplane.links import Identity, Link, Logistic, Softmax
 from multiplane.models._least_squares import (
     Basis,
@@ -30,6 +30,7 @@ from multiplane.models._least_squares import (
     square,
     through,
 )
+from multiplane.models._maps import FeatureMap
 from multiplane.solvers._least_squares import (
     Step,
     Task,

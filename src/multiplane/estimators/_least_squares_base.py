@@ -33,12 +33,13 @@ from multiplane.estimators._callbacks import CallbackSupportMixin, with_callback
 from multiplane.estimators._checks import NO_TRAINING, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
 from multiplane.estimators._monitor import Monitor
-from multiplane.features._base import FeatureGenerator, FeatureMap, Same, Source
+from multiplane.features._base import FeatureGenerator, Source
 from multiplane.links import probabilities, project_cube, project_simplex
 from multiplane.models._least_squares import (
     Standard,
     through,
 )
+from multiplane.models._maps import FeatureMap, Same
 from multiplane.progress import Event
 from multiplane.solvers._least_squares import (
     Design,

@@ -4,8 +4,9 @@ How to write a generator of your own is told in docs/features.md.
 """
 
 from multiplane._arrays import Place, like
+from multiplane.models._maps import Chain, FeatureMap, Same
 
-from ._base import Chain, FeatureGenerator, FeatureMap, Same, Source
+from ._base import FeatureGenerator, Source
 from ._patches import ConvolutionalPatches
 from ._random import RandomFourier, RandomLogit, RandomPolynomial
 from ._subset import FeatureSubset

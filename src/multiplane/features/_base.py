@@ -18,7 +18,6 @@ All random numbers are NumPy's: a seed gives the same features on every kind of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -30,67 +29,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from multiplane._arrays import Place, chunks, detached, floats_for, moved, to_numpy
+from multiplane._arrays import Place, chunks, detached, floats_for, to_numpy
+from multiplane.models._maps import FeatureMap, Same, chunk_size
 
 # How fast the loss falls with each input's weight, (n_inputs,): ‖Σᵢ rᵢ xᵢⱼ‖ for input j.
 Gradient = Callable[[], NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class FeatureMap:
-    """Rows to features. Arrays are fields, in NumPy until `to` moves them."""
-
-    @property
-    def n_features(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def floats_per_row(self) -> int:
-        """The most numbers that one row is turned into on the way: decides the size of chunks."""
-        return self.n_features
-
-    def __call__(self, rows: Any) -> Any:
-        """Features (m, n_features) of rows (m, d), where the rows live, in their type of float."""
-        raise NotImplementedError
-
-    def to(self, place: Place) -> Self:
-        return moved(self, place)
-
-
-@dataclass(frozen=True)
-class Same(FeatureMap):
-    """The rows as they are."""
-
-    n_inputs: int
-
-    @property
-    def n_features(self) -> int:
-        return self.n_inputs
-
-    def __call__(self, rows: Any) -> Any:
-        return rows
-
-
-@dataclass(frozen=True)
-class Chain(FeatureMap):
-    """One map after another."""
-
-    first: FeatureMap
-    then: FeatureMap
-
-    @property
-    def n_features(self) -> int:
-        return self.then.n_features
-
-    @property
-    def floats_per_row(self) -> int:
-        return max(self.first.floats_per_row, self.then.floats_per_row)
-
-    def __call__(self, rows: Any) -> Any:
-        return self.then(self.first(rows))
-
-    def to(self, place: Place) -> Chain:
-        return Chain(self.first.to(place), self.then.to(place))
 
 
 class Source:
@@ -194,14 +137,3 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def floats_at_once(place: Place) -> int:
-    """Numbers worth having in memory together."""
-    on_cpu = place.is_numpy or "cpu" in str(place.device).lower()
-    return 2**21 if on_cpu else 2**26  # 8 MB stay in a processor's cache
-
-
-def chunk_size(map: FeatureMap, place: Place, others: int = 0) -> int:
-    """Rows at a time, if a map and `others` make so many numbers of one."""
-    return max(16, floats_at_once(place) // max(1, map.floats_per_row, others))

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 from sklearn.utils._param_validation import Interval
 
-from multiplane._arrays import Place, chunks, dense, like, numpy_dtype, some_rows, to_numpy
-from multiplane.features._base import FeatureGenerator, FeatureMap, Gradient, Same, Source
+from multiplane._arrays import Place, chunks, dense, numpy_dtype, some_rows, to_numpy
+from multiplane.features._base import FeatureGenerator, Gradient, Source
+from multiplane.models._maps import FeatureMap, Fourier, Logits, Products, Project, Same
 
 _SAMPLE = 1000  # rows for the median: half a million pairs, whose median is good to 1 or 2 %
 # For width="auto": rows, features and ridge of a trial, and what is tried.
@@ -32,28 +33,6 @@ _MOST_COLUMNS = 16_384  # of a covariance matrix: 2 GB
 
 
 # --- principal axes -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Project(FeatureMap):
-    """Vᵀ(x − μ): rows seen from their mean, along orthogonal axes."""
-
-    mean: Any  # (n_inputs,)
-    axes: Any  # (n_inputs, n_components)
-
-    @property
-    def n_features(self) -> int:
-        return int(self.axes.shape[1])
-
-    @property
-    def floats_per_row(self) -> int:
-        return int(self.axes.shape[0])
-
-    def __call__(self, rows: Any) -> Any:
-        mean, axes = like(self.mean, rows), like(self.axes, rows)
-        if sp.issparse(rows):  # centred, they would not be sparse
-            return rows @ axes - mean @ axes
-        return (rows - mean) @ axes
 
 
 def principal_axes(X: Any, n_components: int, weight: Any = None) -> Project:
@@ -260,34 +239,6 @@ class RandomGenerator(FeatureGenerator):
 # --- cosines ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Fourier(FeatureMap):
-    """√(2/n_features)·[cos xᵀω₁, …, sin xᵀω₁, …]."""
-
-    weights: Any  # ω in columns, (n_inputs, cosines)
-    n_sines: int  # as many as cosines, or one less
-
-    @property
-    def n_features(self) -> int:
-        return int(self.weights.shape[1]) + self.n_sines
-
-    def __call__(self, rows: Any) -> Any:
-        place = Place.of(rows)
-        angles = rows @ like(self.weights, rows)  # (m, cosines)
-        if place.is_numpy:
-            # Straight into the halves: joining them afterwards costs a fifth of all.
-            m, half = angles.shape
-            features = np.empty((m, self.n_features), angles.dtype)
-            np.cos(angles, out=features[:, :half])
-            np.sin(angles[:, : self.n_sines], out=features[:, half:])
-        else:
-            xp = place.xp
-            parts = [xp.cos(angles), xp.sin(angles[:, : self.n_sines])]
-            features = xp.concat(parts, axis=1)
-        features *= float(np.sqrt(2 / self.n_features))
-        return features
-
-
 class FourierSource(RandomSource):
     def draw(
         self, n_features: int, random: np.random.RandomState, gradient: Gradient | None = None
@@ -364,32 +315,6 @@ class RandomFourier(RandomGenerator):
 
 
 # --- polynomials --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Products(FeatureMap):
-    """Products of `degree` linear functions each."""
-
-    weights: Any  # (n_inputs, degree·n_features): first factors, second factors, …
-    offsets: Any  # (degree·n_features,)
-    degree: int
-
-    @property
-    def n_features(self) -> int:
-        return int(self.offsets.shape[0]) // self.degree
-
-    @property
-    def floats_per_row(self) -> int:
-        return int(self.offsets.shape[0])
-
-    def __call__(self, rows: Any) -> Any:
-        factors = rows @ like(self.weights, rows)
-        factors += like(self.offsets, rows)
-        p = self.n_features
-        features = factors[:, :p]
-        for start in range(p, self.degree * p, p):
-            features = features * factors[:, start : start + p]
-        return features
 
 
 @dataclass
@@ -473,26 +398,6 @@ class RandomPolynomial(RandomGenerator):
 
 
 # --- logits -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Logits(FeatureMap):
-    """1/(1 + exp(−(wᵀx + b))) = ½ + ½ tanh(½(wᵀx + b)); the halves are in the weights already."""
-
-    weights: Any  # ½w in columns, (n_inputs, n_features)
-    offsets: Any  # ½b, (n_features,)
-
-    @property
-    def n_features(self) -> int:
-        return int(self.offsets.shape[0])
-
-    def __call__(self, rows: Any) -> Any:
-        features = rows @ like(self.weights, rows)
-        features += like(self.offsets, rows)
-        features = Place.of(rows).xp.tanh(features)  # never overflows, and has a vector loop
-        features *= 0.5
-        features += 0.5
-        return features
 
 
 class LogitSource(RandomSource):

@@ -12,23 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from multiplane._arrays import Place, chunks, to_numpy
-from multiplane.features._base import FeatureGenerator, FeatureMap, Gradient, Same, Source
-
-
-@dataclass(frozen=True)
-class Columns(FeatureMap):
-    """Some of the columns, in a given order. Of sparse rows they are sparse."""
-
-    columns: Any  # (n_features,)
-
-    @property
-    def n_features(self) -> int:
-        return int(self.columns.shape[0])
-
-    def __call__(self, rows: Any) -> Any:
-        if sp.issparse(rows):
-            return rows[:, self.columns]
-        return Place.of(rows).xp.take(rows, self.columns, axis=1)
+from multiplane.features._base import FeatureGenerator, Gradient, Source
+from multiplane.models._maps import Columns, FeatureMap, Same
 
 
 @dataclass

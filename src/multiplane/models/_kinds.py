@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from multiplane.features._base import Chain, FeatureMap, Same
-from multiplane.features._patches import Geometry, Pairs, Pooled
-from multiplane.features._random import Fourier, Logits, Products, Project
-from multiplane.features._subset import Columns
 from multiplane.links import Identity, Logistic, Softmax, project_cube, project_simplex
+from multiplane.models._image_maps import Geometry, Pairs, Pooled
 from multiplane.models._least_squares import (
     CalibratedModel,
     Linear,
@@ -23,6 +20,16 @@ from multiplane.models._least_squares import (
     cube,
     identity,
     square,
+)
+from multiplane.models._maps import (
+    Chain,
+    Columns,
+    FeatureMap,
+    Fourier,
+    Logits,
+    Products,
+    Project,
+    Same,
 )
 from multiplane.models._tree import NUMBER, Form, Kind, Kinds, of_dataclass
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
-from multiplane._arrays import Place, chunks, dense, moved, numpy_dtype, to_numpy
-from multiplane.features._base import FeatureMap, Same, chunk_size
+from multiplane._arrays import Place, chunks, dense, issparse, moved, numpy_dtype, to_numpy
+from multiplane.models._maps import FeatureMap, Same, chunk_size
 
 Array = Any
 Basis = tuple[Callable[[Array], Array], ...]  # functions of predictions, entry by entry
@@ -208,14 +207,14 @@ class Standard(FeatureMap):
         return int(self.shift.shape[0])
 
     def __call__(self, rows: Array) -> Array:
-        if sp.issparse(rows):
+        if issparse(rows):
             return rows.multiply(self.scale[None, :]).tocsr()
         return (rows - self.shift) * self.scale
 
     @classmethod
     def of(cls, X: Array, weight: Array | None, centred: bool) -> Standard:
         place = Place.of(X)
-        if sp.issparse(X):
+        if issparse(X):
             return cls._of_sparse(X, weight)
         xp, wide = place.xp, place.float64
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multiplane import _native
+from multiplane._arrays import issparse
 from multiplane.models._hyperplanes import HyperplaneModel
 
 _CHUNK = 1 << 20  # numbers converted at once
@@ -59,7 +59,9 @@ class Scaling:
 
     def __call__(self, X: Any) -> Any:
         """Rows of float32, dense and C-contiguous or CSR, as X is."""
-        if sp.issparse(X):
+        if issparse(X):
+            import scipy.sparse as sp
+
             values = (X.data * self.factor[X.indices]).astype(np.float32)
             return sp.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
         out = np.empty(X.shape, dtype=np.float32)
@@ -82,7 +84,7 @@ def _moments(X: Any, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDAr
     """Mean and variance of each feature; of sparse rows zeros and mean squares. Rows are added
     one after the other, so that every processor finds the same."""
     n_features = X.shape[1]
-    if sp.issparse(X):
+    if issparse(X):
         square = X[rows].astype(np.float64)
         square.data **= 2
         return np.zeros(n_features), np.ones(len(rows)) @ square / len(rows)

@@ -16,13 +16,15 @@ from multiplane.features import (
     RandomLogit,
     RandomPolynomial,
 )
-from multiplane.features._base import FeatureMap, Source
-from multiplane.features._patches import Geometry, PatchSource
+from multiplane.features._base import Source
+from multiplane.features._patches import PatchSource
 from multiplane.features._random import FourierSource, LogitSource, PolynomialSource
 from multiplane.features._subset import SubsetSource
 from multiplane.models._container import ModelFileError
 from multiplane.models._files import Fitted
+from multiplane.models._image_maps import Geometry
 from multiplane.models._least_squares import CalibratedModel
+from multiplane.models._maps import FeatureMap
 from multiplane.models._tree import NUMBER, Form, Kind, anything, of_dataclass
 from multiplane.persistence._checks import checked_state
 

@@ -36,7 +36,7 @@ from multiplane._arrays import (
     solve_triangular,
     to_numpy,
 )
-from multiplane.features._base import FeatureMap, Source, chunk_size
+from multiplane.features._base import Source
 from multiplane.links import Link
 from multiplane.models._least_squares import (
     Basis,
@@ -48,6 +48,7 @@ from multiplane.models._least_squares import (
     expand,
     within,
 )
+from multiplane.models._maps import FeatureMap, chunk_size
 
 Array = Any
 LARGEST_BLOCK = 40_000  # 12.8 GB in float64
