@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
 from multiplane import _native
 
@@ -22,6 +20,8 @@ def use_simd_from_environment() -> None:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
@@ -30,6 +30,8 @@ def _version(package: str) -> str:
 
 def config() -> dict[str, str]:
     """What `show_config` prints, as a dictionary."""
+    import platform
+
     return {
         "multiplane": _version("multiplane"),
         "python": platform.python_version(),

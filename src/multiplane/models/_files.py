@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from multiplane.models import _container
 from multiplane.models._container import Arrays, Document, ModelFileError, Source
-from multiplane.models._kinds import model_kinds, n_outputs, takes
 from multiplane.models._tree import Kinds, decode, encode
 
 _KEYS = {
@@ -37,6 +37,13 @@ _KEYS = {
 }
 
 
+def family_of(dtype: Any) -> Any:
+    """What is known of the models that go with a `dtype`: None but for least squares. Each family
+    is imported where it is needed."""
+    name = "_stream_kinds" if dtype is None else "_least_squares_kinds"
+    return import_module(f"multiplane.models.{name}")
+
+
 @dataclass(frozen=True)
 class Fitted:
     """A fitted classifier, without how it was made: all that prediction needs."""
@@ -53,8 +60,9 @@ class Fitted:
 
     def __post_init__(self) -> None:
         """ValueError if the parts do not fit each other."""
-        k = n_outputs(self.model)
-        takes(self.model, self.n_features)
+        family = family_of(self.dtype)
+        family.takes(self.model, self.n_features)
+        k = family.n_outputs(self.model)
         if len(self.classes) != k:
             raise ValueError(f"there are {len(self.classes)} classes, and the model has {k}")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
@@ -117,10 +125,10 @@ def read(source: Source) -> tuple[Document, Arrays]:
 
 def fitted_of(document: Document, arrays: Arrays) -> Fitted:
     """What prediction needs, checked. Takes its arrays out of `arrays`."""
-    kinds = model_kinds()
+    family = family_of(document["dtype"])
     names = ("classes", "feature_names", "scaler", "model", "probabilities")
-    found = {name: decode(document[name], arrays, kinds) for name in names}
-    _check_types(document, found)
+    found = {name: decode(document[name], arrays, family.KINDS) for name in names}
+    _check_types(document, found, family)
     n_jobs = _at(document, "parameters", "dict", "n_jobs")
     try:
         return Fitted(
@@ -145,33 +153,30 @@ def load_fitted(source: Source) -> Fitted:
         return fitted_of(*read(source))
 
 
-def _check_types(document: Document, found: dict[str, Any]) -> None:
+def _check_types(document: Document, found: dict[str, Any], family: Any) -> None:
     def need(condition: bool, name: str, wanted: str) -> None:
         if not condition:
             raise ModelFileError(f"{name} must be {wanted}")
 
-    kinds, model = model_kinds(), type(found["model"]).__name__
-    least_squares = model in ("StagewiseModel", "CalibratedModel")
-    need(least_squares or model in ("HyperplaneModel", "KernelModel"), "model", "a model")
+    kind_of = family.KINDS.name_of
     classes, names = found["classes"], found["feature_names"]
+    need(isinstance(found["model"], family.MODELS), "model", "a model that goes with its dtype")
     need(isinstance(classes, np.ndarray) and classes.ndim == 1, "classes", "labels in a row")
     need(bool(np.all(classes[1:] > classes[:-1])), "classes", "sorted, each of them once")
     named = isinstance(names, np.ndarray) and names.ndim == 1 and names.dtype.kind == "O"
     need(names is None or named, "feature_names", "strings, or null")
-    need(kinds.name_of(found["scaler"]) in (None, "Scaling"), "scaler", "a Scaling, or null")
-    need(found["scaler"] is None or hasattr(found["scaler"], "shift"), "scaler", "a Scaling")
+    scaler = found["scaler"]
+    need(scaler is None or kind_of(scaler) == "Scaling", "scaler", "a Scaling, or null")
     need(
         type(document["n_features"]) is int and document["n_features"] > 0, "n_features", "above 0"
     )
     need(isinstance(document["multilabel"], bool), "multilabel", "true or false")
-    if not least_squares:
-        for name in ("probabilities", "dtype"):
-            need(document[name] is None, name, "null but for least squares")
+    if document["dtype"] is None:
+        need(found["probabilities"] is None, "probabilities", "null but for least squares")
         need(not document["multilabel"], "multilabel", "false but for least squares")
         return
-    need(document["dtype"] in ("float32", "float64"), "dtype", "float32 or float64")
-    known = kinds.name_of(found["probabilities"]) in ("Identity", "Softmax", "Logistic")
-    projection = found["probabilities"] in [
-        kinds.functions[name] for name in ("project_simplex", "project_cube")
-    ]
+    need(document["dtype"] in ("float32", "float64"), "dtype", "float32, float64 or null")
+    by = found["probabilities"]
+    known = kind_of(by) in ("Identity", "Softmax", "Logistic")
+    projection = by in [family.KINDS.functions[n] for n in ("project_simplex", "project_cube")]
     need(known or projection, "probabilities", "a link or a projection")

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 import multiplane
 from multiplane.models import _container
 from multiplane.models._container import Arrays, Document, ModelFileError, Source
-from multiplane.models._files import Fitted, blaming, fitted_of, read, written
-from multiplane.models._kinds import model_kinds
+from multiplane.models._files import Fitted, blaming, family_of, fitted_of, read, written
 from multiplane.models._tree import NUMBER, Kind, Kinds, decode
 
 # Classes that files may name, and who knows what they are made of.
@@ -105,10 +104,11 @@ def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
     attributes["history_"] = [
         {key: value for key, value in entry.items() if key != "seconds"} for entry in model.history_
     ]
+    own = fitted(model)
     return written(
         {"class": name, "multiplane": multiplane.__version__},
-        fitted(model),
-        _kinds(family),
+        own,
+        _kinds(family, own),
         {
             "parameters": dict(model.get_params(deep=False)),
             "fitted": attributes,
@@ -159,7 +159,9 @@ def _estimator(document: Document, arrays: Arrays) -> Any:
     if family is None:
         raise ModelFileError(f"it holds a classifier of the unknown class {document['class']!r}")
     parts = fitted_of(document, arrays)
-    kinds = _kinds(family, parts.n_features, len(parts.classes))
+    if (parts.dtype is None) != (document["class"] in _FAMILIES["_streams"]):
+        raise ModelFileError(f"its model is not one of {document['class']}")
+    kinds = _kinds(family, parts)
     parameters = decode(document["parameters"], arrays, kinds)
     attributes = decode(document["fitted"], arrays, kinds)
     training = decode(document["training"], arrays, kinds)
@@ -228,7 +230,9 @@ _RANDOM_STATE = Kind(
 )
 
 
-def _kinds(family: Any, n_features: int | None = None, n_classes: int | None = None) -> Kinds:
-    models = model_kinds()
-    own = {"RandomState": _RANDOM_STATE, **family.kinds(n_features, n_classes)}
+def _kinds(family: Any, parts: Fitted) -> Kinds:
+    """What a file may contain. With the sizes, learners of others are refused before memory is
+    asked for."""
+    models: Kinds = family_of(parts.dtype).KINDS
+    own = {"RandomState": _RANDOM_STATE, **family.kinds(parts.n_features, len(parts.classes))}
     return Kinds({**models.objects, **own}, models.functions)

@@ -50,7 +50,7 @@ def training_of(model: Any) -> dict[str, Any]:
 def finish(made: Any, parts: Fitted, attributes: dict[str, Any], training: Any) -> None:
     """Give an estimator its model, and what it needs to go on if there is something."""
     calibrated = isinstance(made, CalibratedLeastSquaresClassifier)
-    if parts.dtype is None or isinstance(parts.model, CalibratedModel) != calibrated:
+    if isinstance(parts.model, CalibratedModel) != calibrated:
         raise ModelFileError(f"its model is not one of {type(made).__name__}")
     made._model, made._dtype, made._multilabel = parts.model, parts.dtype, parts.multilabel
     if training is None:
@@ -115,6 +115,6 @@ _KINDS = {
 }
 
 
-def kinds(n_features: int | None, n_classes: int | None) -> dict[str, Kind]:
+def kinds(n_features: int, n_classes: int) -> dict[str, Kind]:
     """What its parameters and its training may contain, beside what models do."""
     return _KINDS

@@ -102,7 +102,7 @@ def _stretch_state(stretch: Stretch) -> dict[str, Any]:
     return {"X": stretch.X, "y": stretch.y, "weight": stretch.examples.weight, "parts": parts}
 
 
-def _stretch(n_features: int | None) -> Kind:
+def _stretch(n_features: int) -> Kind:
     def make(X: Any, y: Any, weight: Any, parts: Any) -> Stretch:
         if y.ndim != 1 or X.shape != (len(y), n_features):
             raise ValueError("its rows are not those of the labels, or of another width")
@@ -193,11 +193,10 @@ def _learner(type: Any, forms: dict[str, Form]) -> Kind:
     return Kind(type, forms, state, make)
 
 
-def kinds(n_features: int | None, n_classes: int | None) -> dict[str, Kind]:
-    """What a training may contain. With the sizes, learners of others are refused before memory
-    is asked for."""
+def kinds(n_features: int, n_classes: int) -> dict[str, Kind]:
+    """What a training may contain."""
 
-    def same(number: int | None, name: str) -> Callable[[Any], bool]:
+    def same(number: int, name: str) -> Callable[[Any], bool]:
         def fits(value: Any) -> bool:
             return type(value) is int and value == number
 

@@ -1,9 +1,7 @@
-"""What fitted models are made of, for files: each type with its fields and what must hold."""
+"""What least-squares models are made of, for files: types, their fields, and what must hold."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from multiplane.models._maps import (
     Project,
     Same,
 )
-from multiplane.models._tree import NUMBER, Form, Kind, Kinds, of_dataclass
+from multiplane.models._tree import NUMBER, Kind, Kinds, of_dataclass
 
 _FUNCTIONS = {
     function.__name__: function
@@ -40,56 +38,12 @@ _FUNCTIONS = {
 _BASIS = (identity, square, cube)
 
 
-@cache
-def model_kinds() -> Kinds:
-    found = dict(_LEAST_SQUARES)
-    if find_spec("multiplane._native"):
-        found |= _native_kinds()
-    return Kinds(found, _FUNCTIONS)
-
-
-def _native_kinds() -> dict[str, Kind]:
-    from multiplane import _native
-    from multiplane.models._hyperplanes import HyperplaneModel
-    from multiplane.models._kernels import KernelModel
-    from multiplane.models._scaling import Scaling
-
-    def names(*names: str) -> Any:
-        return lambda thing: dict(zip(names, thing.__getstate__(), strict=True))
-
-    machine: dict[str, Form] = {
-        "vectors": "float sd",
-        "coef": "float sk",
-        "kernel": str,
-        "gamma": NUMBER,
-        "coef0": NUMBER,
-        "degree": _degree,
-    }
-    planes: dict[str, Form] = {"weights": "float md", "owner": "int m", "bias": NUMBER}
-    return {
-        "Hyperplanes": Kind(_native.Hyperplanes, planes, names(*planes), _native.Hyperplanes),
-        "HyperplaneModel": of_dataclass(
-            HyperplaneModel, _check_owners, hyperplanes=_native.Hyperplanes, n_classes=int
-        ),
-        "KernelMachine": Kind(
-            _native.KernelMachine, machine, names(*machine), _native.KernelMachine
-        ),
-        "KernelModel": of_dataclass(KernelModel, machine=_native.KernelMachine),
-        "Scaling": of_dataclass(Scaling, shift="float d", factor="float d"),
-    }
-
-
 # --- forms --------------------------------------------------------------------------------
 
 
 def _positive(value: Any) -> bool:
     """a whole number above zero"""
     return type(value) is int and value > 0
-
-
-def _degree(value: Any) -> bool:
-    """a whole number from 0 to 100"""
-    return type(value) is int and 0 <= value <= 100
 
 
 def _positive_number(value: Any) -> bool:
@@ -129,13 +83,6 @@ def _projection(value: Any) -> bool:
 def _need(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
-
-
-def _check_owners(model: Any) -> None:
-    _need(0 <= model.n_classes < 2**31, f"n_classes is {model.n_classes}")
-    owner = model.owner
-    if len(owner):
-        _need(owner.max() < model.n_classes, f"a hyperplane belongs to class {owner.max()}")
 
 
 def _check_indices(columns: Any, n: int) -> None:
@@ -222,23 +169,17 @@ def _check_calibrated(model: CalibratedModel) -> None:
 
 def takes(model: Any, n: int) -> None:
     """ValueError if a model takes other rows than of n columns."""
-    if isinstance(model, StagewiseModel | CalibratedModel):
-        _check_takes(model.input, n)
-        return
-    own = model.machine if hasattr(model, "machine") else model.hyperplanes
-    _need(own.n_features == n, f"the model takes {own.n_features} columns, and there are {n}")
+    _check_takes(model.input, n)
 
 
 def n_outputs(model: Any) -> int:
     """Scores that a model has for a row."""
     if isinstance(model, CalibratedModel):
         return int(model.rounds[0].fit.b.shape[0])
-    if hasattr(model, "machine"):
-        return int(model.machine.coef.shape[1])
     return int(model.n_classes)
 
 
-_LEAST_SQUARES: dict[str, Kind] = {
+_OBJECTS: dict[str, Kind] = {
     kind.type.__name__: kind
     for kind in (
         of_dataclass(Same, n_inputs=_positive),
@@ -304,3 +245,6 @@ _LEAST_SQUARES: dict[str, Kind] = {
         of_dataclass(Logistic, L=_positive_number, mu=NUMBER),
     )
 }
+
+KINDS = Kinds(_OBJECTS, _FUNCTIONS)
+MODELS = (StagewiseModel, CalibratedModel)
