@@ -250,7 +250,7 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                   std::optional<In<std::int64_t, 1>> order,
                   std::optional<In<float, 1>> weight,
                   std::optional<nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig>> z,
-                  bool obey, bool check) {
+                  bool obey, bool check, std::tuple<double, double> so_far) {
   const Locked locked(learner);
   const Rows& rows = X.rows;
   need_fit(rows, learner.u_);
@@ -276,11 +276,12 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                           : obey ? Learner::Assignment::given
                                  : Learner::Assignment::record;
   LearnerCounts counts;
+  std::tie(counts.loss, counts.weight) = so_far;
   {
     nb::gil_scoped_release release;
     counts = learner.learn(rows, order ? order->data() : nullptr, n, y.data(),
                            weight ? weight->data() : nullptr, z ? z->data() : nullptr, assignment,
-                           check ? kLargest : 0.0f);
+                           check ? kLargest : 0.0f, counts);
   }
   if (counts.bad_row >= 0) raise_if(check_values(rows));
   return as_dict(counts);
@@ -495,7 +496,8 @@ KernelLearner new_kernel_learner(std::int64_t n_features, std::int32_t n_classes
 template <class AnyLearner>
 nb::dict kernel_learn_py(AnyLearner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                          std::optional<In<std::int64_t, 1>> order,
-                         std::optional<In<float, 1>> weight, bool check) {
+                         std::optional<In<float, 1>> weight, bool check,
+                         std::tuple<double, double> so_far) {
   const Locked locked(learner);
   const Rows& rows = X.rows;
   need_fit(rows, learner.support_.machine());
@@ -510,10 +512,11 @@ nb::dict kernel_learn_py(AnyLearner& learner, const OwnedRows& X, In<std::int32_
          "class code out of range");
   }
   LearnerCounts counts;
+  std::tie(counts.loss, counts.weight) = so_far;
   {
     nb::gil_scoped_release release;
     counts = learner.learn(rows, order ? order->data() : nullptr, n, y.data(),
-                           weight ? weight->data() : nullptr, check ? kLargest : 0.0f);
+                           weight ? weight->data() : nullptr, check ? kLargest : 0.0f, counts);
   }
   if (counts.bad_row >= 0) raise_if(check_values(rows));
   return as_dict(counts);
@@ -539,7 +542,8 @@ template <class AnyLearner>
 void bind_kernel_learner(nb::class_<AnyLearner>& type) {
   type.def("learn", &kernel_learn_py<AnyLearner>, "X"_a, "y"_a.noconvert(), nb::kw_only(),
            "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
-           "check"_a = false)
+           "check"_a = false,
+           "so_far"_a = std::make_tuple(0.0, 0.0))
       .def("relabel", &kernel_relabel_py<AnyLearner>, "code"_a, "n_classes"_a)
       .def("snapshot",
            [](const AnyLearner& l) {
@@ -874,7 +878,8 @@ NB_MODULE(_native, m) {
            "seed"_a, "sharing"_a = 0.0)
       .def("learn", &learn_py, "X"_a, "y"_a.noconvert(), nb::kw_only(),
            "order"_a.noconvert() = nb::none(), "weight"_a.noconvert() = nb::none(),
-           "z"_a.noconvert() = nb::none(), "obey"_a = false, "check"_a = false)
+           "z"_a.noconvert() = nb::none(), "obey"_a = false, "check"_a = false,
+           "so_far"_a = std::make_tuple(0.0, 0.0))
       .def("assign", &assign_py, "X"_a, "y"_a.noconvert(), "n_threads"_a = 1)
       .def("reserved_id",
            [](Learner& l, std::int32_t y) {

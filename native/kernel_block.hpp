@@ -114,8 +114,7 @@ struct KernelBlock {
 template <class Step>
 LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order, std::int64_t n,
                    const std::int32_t* y, const float* weight, float largest, int most_support,
-                   Step step) {
-  LearnerCounts counts;
+                   Step step, LearnerCounts counts) {
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
   const bool dense = rows.kind == Rows::Kind::dense;
   const int most = dense ? loops().block : kSparseBlock;

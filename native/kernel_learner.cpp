@@ -14,10 +14,11 @@ constexpr double kSmallestScale = 0.1;
 }  // namespace
 
 LearnerCounts KernelLearner::learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
-                                   const std::int32_t* y, const float* weight, float largest) {
+                                   const std::int32_t* y, const float* weight, float largest,
+                                   LearnerCounts counts) {
   ++version_;
   return walk(support_, rows, order, n, y, weight, largest, config_.budget ? config_.budget + 1 : 0,
-              [&](auto&&... arguments) { step(arguments...); });
+              [&](auto&&... arguments) { step(arguments...); }, counts);
 }
 
 void KernelLearner::step(KernelBlock& block, int r, std::int32_t y, float weight,

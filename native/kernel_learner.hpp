@@ -39,7 +39,7 @@ class KernelLearner {
   // As Learner::learn. Throws std::invalid_argument, before the step, where kernel values leave the
   // range of float32.
   LearnerCounts learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
-                      const std::int32_t* y, const float* weight, float largest = 0);
+                      const std::int32_t* y, const float* weight, float largest = 0, LearnerCounts counts = {});
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
   // The model: W^(t), or its average.
   KernelMachine snapshot() const;

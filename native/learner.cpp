@@ -24,8 +24,7 @@ double squared_norm(const Row& x) {
 
 LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
                              const std::int32_t* y, const float* weight, std::int32_t* z,
-                             Assignment assignment, float largest) {
-  LearnerCounts counts;
+                             Assignment assignment, float largest, LearnerCounts counts) {
   counts.rows = n;
   ++version_;
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };

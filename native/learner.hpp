@@ -43,7 +43,9 @@ struct LearnerConfig {
 
 struct LearnerCounts {
   std::int64_t rows = 0, updates = 0, mistakes = 0, created = 0, duplicated = 0;
-  double loss = 0, weight = 0;  // sums of weighted hinge losses and of weights
+  // Sums of weighted hinge losses and of weights. Calls that go on from the sums of the call before
+  // add up to the same bits, however a stream is cut.
+  double loss = 0, weight = 0;
   std::int64_t bad_row = -1;
 };
 
@@ -65,7 +67,7 @@ class Learner {
   // the first row with a fault, whose number is then in counts.bad_row.
   LearnerCounts learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
                       const std::int32_t* y, const float* weight, std::int32_t* z,
-                      Assignment assignment, float largest = 0);
+                      Assignment assignment, float largest = 0, LearnerCounts counts = {});
 
   // From now on these hyperplanes W, as if t0 steps had been made. Ids are 0 ... size-1.
   void start(const Hyperplanes& w, std::int64_t t0);

@@ -6,10 +6,11 @@
 namespace multiplane {
 
 LearnerCounts Projectron::learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
-                                const std::int32_t* y, const float* weight, float largest) {
+                                const std::int32_t* y, const float* weight, float largest,
+                                LearnerCounts counts) {
   ++version_;
   return walk(support_, rows, order, n, y, weight, largest, 0,
-              [&](auto&&... arguments) { step(arguments...); });
+              [&](auto&&... arguments) { step(arguments...); }, counts);
 }
 
 void Projectron::cast(const KernelBlock& block, const float* kernels, std::int32_t c,

@@ -30,7 +30,7 @@ class Projectron {
 
   // As KernelLearner::learn; the loss is the hinge loss.
   LearnerCounts learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
-                      const std::int32_t* y, const float* weight, float largest = 0);
+                      const std::int32_t* y, const float* weight, float largest = 0, LearnerCounts counts = {});
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
   KernelMachine snapshot() const;
 

@@ -162,22 +162,30 @@ class Examples:
         order: Index,
         z: NDArray[np.int32] | None = None,
         obey: bool = False,
+        so_far: tuple[float, float] = (0.0, 0.0),
     ) -> dict[str, Any]:
-        """Let the learner see the rows `order`, once each."""
+        """Let the learner see the rows `order`, once each; `so_far`: sums of losses and weights, to
+        which those of these rows are added one by one."""
         rows, within = self.X.select(order)
         if within is not None:
             assigned = {} if z is None else {"z": z, "obey": obey}
             check = not self.X.checked
             counts: dict[str, Any] = learner.learn(
-                rows, self.y, order=within, weight=self.weight, check=check, **assigned
+                rows,
+                self.y,
+                order=within,
+                weight=self.weight,
+                check=check,
+                so_far=so_far,
+                **assigned,
             )
             return counts
         weight = None if self.weight is None else self.weight[order]
         if z is None:
-            counts = learner.learn(rows, self.y[order], weight=weight)
+            counts = learner.learn(rows, self.y[order], weight=weight, so_far=so_far)
             return counts
         part = z[order]
-        counts = learner.learn(rows, self.y[order], weight=weight, z=part, obey=obey)
+        counts = learner.learn(rows, self.y[order], weight=weight, z=part, obey=obey, so_far=so_far)
         if not obey:
             z[order] = part
         return counts

@@ -456,8 +456,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
             anew._begin(examples, n_classes, opening.seed, try_settings=at_last)
             scaled = anew._as_learnt(examples)
             for _ in range(1 if at_last else _OPENING_PASSES):
-                counts = scaled.learn(anew._training.learner, scaled.rows())
-                anew._training.tally.add(counts, 0.0)
+                tally = anew._training.tally
+                counts = scaled.learn(anew._training.learner, scaled.rows(), so_far=tally.sums)
+                tally.add(counts, 0.0)
         else:
             before = self._training.tally.copy()
             if len(anew.classes_) > len(self.classes_):

@@ -165,7 +165,7 @@ def one_pass(
     before = tally.copy()
     for part in _slices(learner, order, settings, examples.X.chunk_size):
         start = time.perf_counter()
-        counts = examples.learn(learner, part, assignment.z, assignment.obey)
+        counts = examples.learn(learner, part, assignment.z, assignment.obey, tally.sums)
         due = settings.prune_threshold is not None and _steps_to_pruning(learner, settings) == 0
         if due and settings.prune_threshold is not None:
             tally.pruned += learner.prune(settings.prune_threshold)
