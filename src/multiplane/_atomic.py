@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Ite
     half-written file is removed. A link is followed: what it points to is replaced.
     """
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     try:
         encoding = None if mode == "wb" else "utf-8"

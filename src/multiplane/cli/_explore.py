@@ -56,4 +56,4 @@ def command(
         with atomic(html, "w") as file:
             file.write(found._repr_html_())
     if model is not None:
-        save(found.recommendation.fit(X, rows.y), model)
+        save(found.estimator.fit(X, rows.y), model)

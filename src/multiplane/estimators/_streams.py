@@ -7,6 +7,7 @@ goes on as if it had never stopped, bit for bit.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,6 +109,7 @@ class StreamTraining:
         self.estimator, self.source, self.plan = estimator, source, plan
         self.position = Position() if position is None else position
         self.classes = classes
+        self._told = False
 
     def run(self, callback: Callback | None = None) -> None:
         """Learn until the plan is fulfilled."""
@@ -150,6 +152,10 @@ class StreamTraining:
             position.window, position.row = window.number + 1, 0
         if position.rows == 0:
             raise ValueError(f"{self.source.name}: there are no rows to learn from")
+        if len(self.estimator.classes_) < 2:
+            raise ValueError(
+                f"{self.source.name} has rows of one class only: {self.estimator.classes_[0]!r}"
+            )
         position.rows_a_pass = position.rows_a_pass or position.rows
         position.n_iter, position.window = position.n_iter + 1, 0
         tally = self.estimator._training.tally
@@ -164,6 +170,8 @@ class StreamTraining:
             )
         if not hasattr(estimator, "_training"):
             self._begin(window)
+        elif self.plan.shuffle and position.n_iter == 0 and len(estimator.classes_) > 1:
+            self._look_for_sorted(rows)
         estimator._stream_goes_on(self._done(window))
         rows = rows._replace(X=self._fitted(rows.X))
         while position.row < rows.n_rows:
@@ -173,6 +181,15 @@ class StreamTraining:
             position.rows += piece.n_rows
             if callback is not None:
                 callback(self._progress(window))
+
+    def _look_for_sorted(self, rows: Block) -> None:
+        if rows.n_rows > _FIRST_REPORTS[0] and bool(np.all(rows.y == rows.y[0])) and not self._told:
+            self._told = True
+            warnings.warn(
+                f"{self.source.name} seems to be sorted by label: {rows.n_rows:,} rows in a row are "
+                f"of class {rows.y[0]!r}; raise window= or shuffle the file",
+                stacklevel=5,
+            )
 
     def _size(self, rows: Block) -> int:
         """Of the next piece: up to the next report; or all, where something is found by trial."""
@@ -186,8 +203,9 @@ class StreamTraining:
         scaled = getattr(self.estimator, "scaler_", None) is not None
         if not scaled and (self.plan.scale is not None or not self.estimator._can_widen):
             self._survey([window.rows.X])
-        if self.classes is None:
-            self.classes = np.unique(window.rows.y)
+        found = np.unique(window.rows.y)
+        if self.classes is None and len(found) > 1:
+            self.classes = found
         share = 1.0
         if self.source.n_rows:
             share = window.rows.n_rows / self.source.n_rows

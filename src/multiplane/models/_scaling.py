@@ -55,7 +55,7 @@ class Scaling:
 
     def fills(self, X: Any) -> bool:
         """Whether zeros of sparse rows become something else."""
-        return bool(sp.issparse(X) and self.shift.any())
+        return bool(issparse(X) and self.shift.any())
 
     def __call__(self, X: Any) -> Any:
         """Rows of float32, dense and C-contiguous or CSR, as X is."""

@@ -32,7 +32,6 @@ class Checkpoint:
 
     def resume(self, training: StreamTraining) -> bool:
         """Let a training that is about to begin go on from here, if it has been here before."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
             return False
         with blaming(self.path):
@@ -73,6 +72,7 @@ class Checkpoint:
             self._last = time.monotonic()
 
     def write(self, training: StreamTraining) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         document, arrays = parts(training.estimator, training=True)
         state = {
             "plan": asdict(training.plan),

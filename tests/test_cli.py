@@ -1,0 +1,406 @@
+"""The command line: what people type, and what scripts rely on."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import multiplane
+from multiplane.cli._main import COMMANDS, run
+from multiplane.datasets import make_checkerboard
+
+OK, BUG, USAGE, DATA, MODEL = 0, 1, 2, 3, 4
+FAST = ["-e", "amm", "--max-iter", "2", "-q"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("cli")
+    for name, n, seed in (("train.svm", 3_000, 0), ("test.svm", 1_000, 1)):
+        X, y = make_checkerboard(2, 2, n=n, random_state=seed)
+        dump_svmlight_file(X, y, str(place / name), zero_based=False)
+    assert run(["train", *FAST, str(place / "train.svm"), str(place / "model.mpl")]) == OK
+    return place
+
+
+@pytest.fixture
+def at(folder, tmp_path, monkeypatch):
+    """A working directory with the files."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shell(*words, **settings):
+    return subprocess.run(
+        [sys.executable, "-m", "multiplane", *words],
+        capture_output=True,
+        timeout=120,
+        **settings,
+    )
+
+
+# --- train -----------------------------------------------------------------------------------
+
+
+def test_the_habit_of_libsvm_works(at, capsys):
+    assert run(["train", "train.svm", "m.mpl", "--test", "test.svm"]) == OK
+    words = capsys.readouterr().err
+    assert "saved MultiplaneClassifier" in words
+    error = float(words.split("error on test.svm: ")[1].split()[0])
+    assert error < 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-e", "pegasos", "--alpha", "1e-3", "--ball-projection", "true"],
+        ["-e", "mm", "--n-hyperplanes", "4"],
+        ["-e", "gamm", "--max-iter", "3", "--scale-features", "minmax"],
+        ["-e", "bpegasos", "--budget", "50", "--gamma", "auto", "--class-weight", "{0: 2.0}"],
+        ["-e", "projectron", "--gamma", "2"],
+        ["-e", "least-squares", "--features", "RandomFourier(n_features=64)"],
+        ["-e", "calibrated", "--max-iter", "2"],
+        ["-e", "stagewise", "--n-stages", "3", "--block-size", "32"],
+        ["-e", "auto", "--time-budget", "3"],
+    ],
+    ids=lambda words: words[1],
+)
+def test_every_classifier_can_be_trained_and_used(words, at, capsys):
+    assert run(["train", "-q", *words, "train.svm", "m.mpl"]) == OK, capsys.readouterr().err
+    assert run(["evaluate", "--json", "test.svm", "m.mpl"]) == OK
+    facts = json.loads(capsys.readouterr().out)
+    model = multiplane.load("m.mpl")
+    X, y = make_checkerboard(2, 2, n=1_000, random_state=1)
+    X = np.array([[float(f"{v:.16g}") for v in row] for row in X])
+    assert facts["rows"] == 1_000
+    assert facts["accuracy"] == pytest.approx(model.score(X, y), abs=0.002)
+
+
+def test_every_parameter_of_every_classifier_is_an_option(capsys):
+    from multiplane.cli._train import ESTIMATORS
+
+    for short, name in ESTIMATORS.items():
+        assert run(["train", "-e", short, "--help"]) == OK
+        words = capsys.readouterr().out
+        for parameter in getattr(multiplane, name)().get_params(deep=False):
+            if parameter not in ("verbose", "warm_start"):
+                assert f"--{parameter.replace('_', '-')} VALUE" in words, (name, parameter)
+
+
+def test_the_same_command_gives_the_same_bytes_and_those_of_the_library(at):
+    for name in ("a.mpl", "b.mpl"):
+        assert run(["train", *FAST, "train.svm", name]) == OK
+    clf = multiplane.AMMClassifier(max_iter=2, random_state=0).fit_stream("train.svm")
+    multiplane.save(clf, "c.mpl")
+    bytes_of = [
+        pathlib.Path(name).read_bytes() for name in ("a.mpl", "b.mpl", "c.mpl", "model.mpl")
+    ]
+    assert len(set(bytes_of)) == 1
+
+
+def test_progress_is_a_table_or_json(at, capsys):
+    assert run(["train", "-e", "amm", "--log", "lines", "train.svm", "m.mpl"]) == OK
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].split() == ["rows", "pass", "error", "since", "last", "size", "rows/s"]
+    assert [line.split()[0] for line in lines[1:4]] == ["1,000", "2,000", "4,000"]
+    assert run(["train", "-e", "amm", "--log", "json", "train.svm", "m.mpl"]) == OK
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert {"rows", "error", "error_since_last", "rows_per_second", "done"} <= events[0].keys()
+    assert [event["rows"] for event in events[:3]] == [1_000, 2_000, 4_000]
+    assert 0 < events[0]["done"] < events[-2]["done"] <= 1
+    assert events[-1]["model"] == "m.mpl"
+    assert run(["train", "-e", "amm", "-q", "train.svm", "m.mpl"]) == OK
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_in_a_terminal(at):
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    words = [sys.executable, "-m", "multiplane", "train", "-e", "amm", "train.svm", "m.mpl"]
+    with subprocess.Popen(words, stderr=slave, env={**os.environ, "COLUMNS": "120"}) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+    os.close(master)
+    assert process.returncode == OK
+    assert b"rows/s" in shown
+    assert b"MB/s" in shown
+    assert b"pass" in shown
+
+
+def test_a_configuration_file_and_what_overrides_it(at):
+    pathlib.Path("c.toml").write_text(
+        '[train]\nestimator = "gamm"\nmax-iter = 3\nalpha = 0.001\nquiet = true\n'
+    )
+    assert run(["--config", "c.toml", "train", "--alpha", "0.01", "train.svm", "m.mpl"]) == OK
+    model = multiplane.load("m.mpl")
+    assert isinstance(model, multiplane.GAMMClassifier)
+    assert model.get_params()["max_iter"] == 3
+    assert model.get_params()["alpha"] == 0.01
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("[train", "not TOML"), ("[trian]\nquiet = true\n", "not a command")]
+)
+def test_a_wrong_configuration_file(text, words, at, capsys):
+    pathlib.Path("c.toml").write_text(text)
+    assert run(["--config", "c.toml", "train", "train.svm", "m.mpl"]) == USAGE
+    assert words in capsys.readouterr().err
+
+
+def test_a_pipeline_of_standard_input_and_output(at):
+    text = pathlib.Path("train.svm").read_bytes()
+    made = shell("train", "-e", "amm", "--max-iter", "1", "-q", "-", "-", input=text)
+    assert made.returncode == OK, made.stderr
+    pathlib.Path("piped.mpl").write_bytes(made.stdout)
+    assert multiplane.load("piped.mpl").n_iter_ == 1
+    said = shell("predict", "-", "piped.mpl", input=pathlib.Path("test.svm").read_bytes())
+    assert said.returncode == OK, said.stderr
+    assert len(said.stdout.split()) == 1_000
+
+
+# --- errors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["train", "nothing.svm", "m.mpl"], DATA, "there is no file"),
+        (["train", "-e", "amm", "--alpha", "-1", "train.svm", "m.mpl"], USAGE, "alpha"),
+        (["train", "-e", "amm", "--nonsense", "1", "train.svm", "m.mpl"], USAGE, "nonsense"),
+        (["train", "-e", "amm", "--every", "soon", "train.svm", "m.mpl"], USAGE, "soon"),
+        (["train", "train.svm", "no/such/folder/m.mpl", *FAST], DATA, "no such folder"),
+        (["train", "bad.svm", "m.mpl"], DATA, "bad.svm, line 2, column 3"),
+        (["train", "one.svm", "m.mpl", *FAST], DATA, "one class only"),
+        (["train", "empty.svm", "m.mpl"], DATA, "no rows"),
+        (["train", "cut.svm.gz", "m.mpl"], DATA, "cut short"),
+        (
+            ["train", "-e", "stagewise", "--checkpoint", "c", "train.svm", "m.mpl"],
+            USAGE,
+            "row by row",
+        ),
+        (
+            ["train", "-e", "stagewise", "--features", "os.system()", "train.svm", "m.mpl"],
+            USAGE,
+            "os",
+        ),
+        (["predict", "test.svm", "train.svm"], MODEL, "train.svm"),
+        (["predict", "test.svm", "nothing.mpl"], DATA, "nothing.mpl"),
+        (["predict", "--probabilities", "test.svm", "model.mpl"], USAGE, "probabilities"),
+        (["evaluate", "bad.svm", "model.mpl"], DATA, "line 2"),
+        (["export", "model.mpl", "model.docx"], DATA, "docx"),
+        (["nonsense"], USAGE, "nonsense"),
+    ],
+    ids=lambda value: "-".join(value)[:50] if isinstance(value, list) else None,
+)
+def test_errors_have_words_and_codes(words, code, message, at, capsys):
+    pathlib.Path("bad.svm").write_text("1 1:1\n1 x:2\n")
+    pathlib.Path("one.svm").write_text("1 1:1\n" * 10)
+    pathlib.Path("empty.svm").write_text("# nothing\n")
+    import gzip
+
+    whole = gzip.compress(pathlib.Path("train.svm").read_bytes())
+    pathlib.Path("cut.svm.gz").write_bytes(whole[: len(whole) // 2])
+    before = set(os.listdir())
+    assert run(words) == code
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Traceback" not in told
+    assert set(os.listdir()) - before <= {"c"}  # nothing half-written
+
+
+def test_a_full_disk_leaves_the_old_model(at):
+    old = pathlib.Path("m.mpl")
+    old.write_bytes(b"old")
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "from multiplane.cli._main import main; "
+        "main(['train', '-e', 'amm', '-q', 'train.svm', 'm.mpl'])"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+    assert made.returncode == DATA
+    assert b"File too large" in made.stderr
+    assert old.read_bytes() == b"old"
+    assert not [name for name in os.listdir() if name.startswith(".")]
+
+
+def test_a_reader_that_has_gone_is_no_error(at):
+    made = subprocess.run(
+        f"{sys.executable} -m multiplane predict test.svm model.mpl | head -1",
+        shell=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert made.stdout.split()
+    assert b"Traceback" not in made.stderr
+
+
+# --- predict, evaluate, inspect, convert -----------------------------------------------------
+
+
+def test_predictions_are_those_of_the_model(at, capsys):
+    model = multiplane.load("model.mpl")
+    X, y, _ = multiplane.data.open_source("test.svm").load()
+    assert run(["predict", "test.svm", "model.mpl", "out.txt"]) == OK
+    assert np.array_equal(np.loadtxt("out.txt", dtype=int), model.predict(X))
+    assert run(["predict", "--scores", "test.svm", "model.mpl"]) == OK
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "0,1"
+    scores = np.array([list(map(float, line.split(","))) for line in lines[1:]])
+    assert np.allclose(scores[:, 1] - scores[:, 0], model.decision_function(X), rtol=1e-5)
+    assert run(["evaluate", "test.svm", "model.mpl"]) == OK
+    assert f"error {100 * (1 - model.score(X, y)):.2f} %" in capsys.readouterr().out
+
+
+def test_predict_does_not_import_scikit_learn(at):
+    code = (
+        "import sys; from multiplane.cli._main import run; "
+        "assert run(['predict', 'test.svm', 'model.mpl', 'out.txt']) == 0; "
+        "assert 'sklearn' not in sys.modules, 'imported'"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+
+
+def test_columns_are_found_by_name(at, capsys):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    X, y = make_checkerboard(2, 2, n=2_000, random_state=0)
+    words = np.array(["red", "blue"])[y]
+    pd.DataFrame({"a": X[:, 0], "label": words, "b": X[:, 1]}).to_csv("t.csv", index=False)
+    pd.DataFrame({"b": X[:, 1], "other": 0, "a": X[:, 0]}).to_csv("p.csv", index=False)
+    assert run(["train", *FAST, "t.csv", "m.mpl"]) == OK
+    assert run(["predict", "p.csv", "m.mpl", "p.txt"]) == OK
+    assert run(["predict", "t.csv", "m.mpl", "t.txt"]) == OK
+    said = pathlib.Path("p.txt").read_text().split()
+    assert said == pathlib.Path("t.txt").read_text().split()
+    assert set(said) == {"red", "blue"}
+
+
+def test_features_that_the_model_does_not_know_are_passed_over(at):
+    pathlib.Path("wide.svm").write_text("0 1:0.2 2:0.2 9:5\n1 1:0.2 2:0.2\n1\n")
+    assert run(["predict", "wide.svm", "model.mpl", "out.txt"]) == OK
+    first, second, _ = pathlib.Path("out.txt").read_text().split()
+    assert first == second
+
+
+def test_inspect(at, capsys):
+    assert run(["inspect", "--json", "model.mpl"]) == OK
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["class"] == "AMMClassifier"
+    assert facts["features"] == 2
+    assert run(["inspect", "--json", "train.svm"]) == OK
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rows"] == 3_000
+    assert sum(facts["labels"].values()) == 3_000
+    assert run(["inspect", "model.mpl"]) == OK
+    assert "hyperplanes" in capsys.readouterr().out
+
+
+def test_a_cache_gives_the_same_predictions_and_nearly_the_same_model(at, capsys):
+    assert run(["convert", "train.svm", "train.mpc"]) == OK
+    assert "3,000 rows" in capsys.readouterr().err
+    assert run(["train", *FAST, "--shuffle", "false", "train.mpc", "a.mpl"]) == OK
+    assert run(["train", *FAST, "--shuffle", "false", "train.svm", "b.mpl"]) == OK
+    a, b = multiplane.load("a.mpl"), multiplane.load("b.mpl")
+    assert np.array_equal(a.coef_, b.coef_)
+    assert run(["train", *FAST, "--cache", "test.svm", "c.mpl"]) == OK
+    assert os.path.exists("test.svm.mpc")
+
+
+def test_completion_scripts(capsys):
+    for name in ("bash", "zsh", "fish"):
+        assert run(["completion", name]) == OK
+        assert "_MULTIPLANE_COMPLETE" in capsys.readouterr().out
+
+
+def test_completion_knows_the_commands():
+    environment = {**os.environ, "_MULTIPLANE_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
+    code = "from multiplane.cli._main import group; group(prog_name='multiplane')"
+    made = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**environment, "COMP_WORDS": "multiplane tr"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert b"plain,train" in made.stdout
+
+
+def test_every_command_explains_itself(capsys):
+    for name in COMMANDS:
+        assert run([name, "--help"]) == OK
+        assert "Usage" in capsys.readouterr().out
+
+
+def test_demo(capsys):
+    assert run(["demo"]) == OK
+    words = capsys.readouterr().out
+    assert "error" in words
+    assert "█" in words
+
+
+# --- checkpoints -----------------------------------------------------------------------------
+
+LONG = ["-e", "amm", "--max-iter", "40", "-q", "--checkpoint", "c", "--every", "0s"]
+
+
+@pytest.mark.parametrize("estimator", ["amm", "multiplane", "bpegasos"])
+def test_a_killed_training_ends_with_the_same_bytes(estimator, at):
+    words = ["train", *LONG[2:], "-e", estimator, "train.svm"]
+    assert run([*words, "whole.mpl"]) == OK
+    assert not os.listdir("c")  # a complete training leaves none behind
+    n_kills = 0
+    for _ in range(4):
+        with subprocess.Popen(
+            [sys.executable, "-m", "multiplane", *words, "killed.mpl"]
+        ) as process:
+            while process.poll() is None and not os.listdir("c"):
+                time.sleep(0.01)
+            time.sleep(0.05)
+            process.send_signal(signal.SIGKILL)
+        n_kills += process.returncode == -signal.SIGKILL
+    assert n_kills > 0
+    assert run([*words, "killed.mpl"]) == OK
+    assert pathlib.Path("killed.mpl").read_bytes() == pathlib.Path("whole.mpl").read_bytes()
+
+
+def test_a_checkpoint_of_another_training_is_not_touched(at, capsys):
+    from multiplane.persistence._checkpoints import Checkpoint
+
+    clf = multiplane.AMMClassifier(max_iter=3, random_state=0)
+    source = multiplane.data.open_source("train.svm")
+    training = clf._stream_training(source, None, None, None, 8)
+    training.run()
+    Checkpoint("c").write(training)
+    before = pathlib.Path("c/checkpoint.mpl").read_bytes()
+    words = ["train", "-q", "-e", "amm", "--checkpoint", "c", "train.svm", "m.mpl"]
+    assert run([*words, "--max-iter", "5"]) == DATA
+    assert "max_iter" in capsys.readouterr().err
+    assert pathlib.Path("c/checkpoint.mpl").read_bytes() == before
+    assert run(["inspect", "c/checkpoint.mpl"]) == OK
+    assert "checkpoint" in capsys.readouterr().out
+    assert run([*words, "--max-iter", "3"]) == OK
+
+
+def test_a_damaged_checkpoint_is_an_error(at, capsys):
+    os.mkdir("c")
+    pathlib.Path("c/checkpoint.mpl").write_bytes(b"nonsense")
+    assert run(["train", *LONG, "train.svm", "m.mpl"]) == MODEL
+    assert "checkpoint.mpl" in capsys.readouterr().err
