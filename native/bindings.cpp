@@ -341,6 +341,9 @@ T get(const nb::dict& s, const char* key) {
   return nb::cast<T>(s[key]);
 }
 
+// More steps than any stream has; cubes of them, and counting on, stay within their types.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 54;
+
 Learner learner_from_state(const nb::dict& s) {
   const auto bias = get<float>(s, "bias");
   const auto owner = get<In<std::int32_t, 1>>(s, "owner");
@@ -377,6 +380,14 @@ Learner learner_from_state(const nb::dict& s) {
   learner.average_unit_ = get<double>(s, "average_unit");
   learner.average_sum_ = get<double>(s, "average_sum");
   learner.average_weight_ = get<double>(s, "average_weight");
+  const LearnerConfig& c = learner.config_;
+  for (double x : {c.lam, c.growth_decay, c.sharing, learner.growth_, static_cast<double>(bias),
+                   learner.scale_, learner.squared_norm_, learner.average_unit_,
+                   learner.average_sum_, learner.average_weight_})
+    need(std::isfinite(x), "learner state: a number is not finite");
+  need(learner.t0_ >= 0 && learner.t_ > learner.t0_ && learner.t_ <= kMostSteps &&
+           c.rate > 0 && c.rate <= 1 && learner.scale_ > 0 && learner.average_weight_ >= 0,
+       "learner state: out of range");
   return learner;
 }
 
@@ -397,7 +408,9 @@ auto read(Get get) {
 // --- kernel machines ---
 
 Kernel kernel_named(const std::string& name, double gamma, double coef0, std::int32_t degree) {
-  need(std::isfinite(gamma) && std::isfinite(coef0) && degree >= 0, "kernel parameters: out of range");
+  need(std::isfinite(static_cast<float>(gamma)) && std::isfinite(static_cast<float>(coef0)) &&
+           degree >= 0,
+       "kernel parameters: out of range");
   const auto make = [&](Kernel::Kind kind) {
     return Kernel{kind, static_cast<float>(gamma), static_cast<float>(coef0), degree};
   };
@@ -652,7 +665,8 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   for (double x : {learner.scale_, learner.squared_norm_, learner.degradation_,
                    learner.average_unit_, learner.average_sum_, learner.average_weight_})
     need(std::isfinite(x), "learner state: a number is not finite");
-  need(learner.t_ >= 1 && learner.scale_ > 0 && learner.n_maintained_ >= 0,
+  need(learner.t_ >= 1 && learner.t_ <= kMostSteps && learner.scale_ > 0 &&
+           learner.n_maintained_ >= 0 && std::isfinite(learner.config_.lam),
        "learner state: out of range");
   return learner;
 }
@@ -660,7 +674,8 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
 Projectron new_projectron(std::int64_t n_features, std::int32_t n_classes,
                           const std::string& kernel, double gamma, double coef0,
                           std::int32_t degree, double eta) {
-  need(n_features >= 0 && n_features <= Tile::kMostFeatures && n_classes >= 0 && eta > 0,
+  need(n_features >= 0 && n_features <= Tile::kMostFeatures && n_classes >= 0 && eta > 0 &&
+           std::isfinite(eta),
        "projectron: out of range");
   return Projectron(n_features, n_classes, kernel_named(kernel, gamma, coef0, degree), eta);
 }
@@ -716,6 +731,8 @@ Projectron projectron_from_state(const nb::dict& s) {
     const std::size_t size = own.shape(0);
     need(inverse.shape(0) == size * (size + 1) / 2, "learner state: an inverse has the wrong size");
     Projectron::Set& set = learner.sets_[c];
+    for (std::size_t i = 0; i < inverse.shape(0); ++i)
+      need(std::isfinite(inverse(i)), "learner state: a number is not finite");
     for (std::size_t i = 0; i < size; ++i) {
       need(own(i) >= 0 && static_cast<std::size_t>(own(i)) < n, "learner state: out of range");
       set.slots.push_back(own(i));
@@ -723,8 +740,64 @@ Projectron projectron_from_state(const nb::dict& s) {
     set.inverse.assign({inverse.data(), inverse.data() + inverse.shape(0)}, static_cast<int>(size));
   }
   learner.t_ = get<std::int64_t>(s, "t");
+  need(learner.t_ >= 1 && learner.t_ <= kMostSteps, "learner state: out of range");
   return learner;
 }
+
+// One row at a time, at as little cost as can be: what does not change is checked once.
+class OneRow {
+ public:
+  OneRow(nb::object model, std::optional<In<double, 1>> shift, std::optional<In<double, 1>> factor)
+      : model_(std::move(model)) {
+    if (nb::isinstance<Hyperplanes>(model_)) {
+      planes_ = nb::cast<const Hyperplanes*>(model_);
+      n_features_ = planes_->n_features();
+      work_ = n_features_ * planes_->n_tiles() * kTile;
+    } else {
+      machine_ = nb::cast<const KernelMachine*>(model_);
+      n_features_ = machine_->n_features();
+      work_ = n_features_ * machine_->n_tiles() * kTile;
+    }
+    need(shift.has_value() == factor.has_value(), "shift and factor are needed together");
+    if (!shift) return;
+    const auto n = static_cast<std::size_t>(n_features_);
+    need(shift->shape(0) == n && factor->shape(0) == n, "shift, factor and model differ in width");
+    shift_.assign(shift->data(), shift->data() + n);
+    factor_.assign(factor->data(), factor->data() + n);
+  }
+
+  std::int32_t operator()(In<float, 1> x) const {
+    need(static_cast<std::int64_t>(x.shape(0)) == n_features_,
+         "the row and the model differ in their number of features");
+    const float* row = shift_.empty() ? x.data() : scaled(x.data());
+    if (!loops().all_within(row, n_features_, kLargest))
+      raise_if(check_values({Rows::Kind::dense, 1, n_features_, row, nullptr, nullptr}));
+    if (work_ < kWorthReleasing) return class_of(row);
+    nb::gil_scoped_release release;
+    return class_of(row);
+  }
+
+ private:
+  // Some microseconds: letting other threads run costs a tenth of that.
+  static constexpr std::int64_t kWorthReleasing = 1 << 17;
+
+  const float* scaled(const float* x) const {
+    thread_local std::vector<float> row;
+    row.resize(shift_.size());
+    for (std::size_t f = 0; f < row.size(); ++f)
+      row[f] = static_cast<float>((static_cast<double>(x[f]) - shift_[f]) * factor_[f]);
+    return row.data();
+  }
+  std::int32_t class_of(const float* x) const {
+    return planes_ ? multiplane::class_of(*planes_, x) : multiplane::class_of(*machine_, x);
+  }
+
+  nb::object model_;  // kept alive
+  const Hyperplanes* planes_ = nullptr;
+  const KernelMachine* machine_ = nullptr;
+  std::int64_t n_features_, work_;
+  std::vector<double> shift_, factor_;
+};
 
 std::vector<std::string> simd_levels() {
   std::vector<std::string> names;
@@ -988,6 +1061,11 @@ NB_MODULE(_native, m) {
                                                double, std::int32_t>& s) {
         new (&machine) KernelMachine(std::apply(new_machine, s));
       });
+
+  nb::class_<OneRow>(m, "OneRow")
+      .def(nb::init<nb::object, std::optional<In<double, 1>>, std::optional<In<double, 1>>>(),
+           "model"_a, "shift"_a.noconvert() = nb::none(), "factor"_a.noconvert() = nb::none())
+      .def("__call__", &OneRow::operator(), "x"_a.noconvert());
 
   nb::class_<KernelLearner> kernel_learner(m, "KernelLearner");
   bind_kernel_learner(kernel_learner);

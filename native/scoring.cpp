@@ -154,6 +154,30 @@ bool evaluate_all(const KernelMachine& machine, const Rows& rows, int n_threads,
 
 }  // namespace
 
+std::int32_t class_of(const Hyperplanes& h, const float* x) {
+  if (h.size() == 0) return 0;
+  thread_local std::vector<float> scores;
+  const Tiles tiles = h.tiles();
+  scores.resize(static_cast<std::size_t>(tiles.n) * kTile);
+  loops().score_dense(&x, 1, h.n_features(), tiles.bias, tiles.data, tiles.n, scores.data());
+  return h.owner(loops().winner(scores.data(), h.owner(), tiles.n));
+}
+
+std::int32_t class_of(const KernelMachine& machine, const float* x) {
+  thread_local std::vector<float> dots, values, f;
+  const Tiles tiles = machine.tiles();
+  const std::size_t n_lanes = static_cast<std::size_t>(tiles.n) * kTile;
+  dots.resize(n_lanes);
+  values.resize(n_lanes);
+  f.resize(static_cast<std::size_t>(machine.n_classes()));
+  const Loops& run = loops();
+  run.score_dense(&x, 1, machine.n_features(), tiles.bias, tiles.data, tiles.n, dots.data());
+  run.kernel(machine.kernel(), dots.data(), run.squared_norm(x, machine.n_features()),
+             machine.squared_norms(), tiles.n, values.data());
+  run.weigh(machine.coef(), machine.n_classes(), values.data(), tiles.n, f.data());
+  return static_cast<std::int32_t>(std::max_element(f.begin(), f.end()) - f.begin());
+}
+
 bool decision(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
               float* out) {
   return evaluate_all(machine, rows, n_threads, largest,

@@ -26,6 +26,11 @@ void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t
 bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, int n_threads,
               float largest, float* out);
 
+// The class of one dense row: the same as that of winners(), without its threads, blocks and searches
+// for zeros. 0 where there are no hyperplanes. Allocates at a thread's first call at most.
+std::int32_t class_of(const Hyperplanes& h, const float* x);
+std::int32_t class_of(const KernelMachine& machine, const float* x);
+
 // winner[i] = the class with the greatest f_k(x_i), the first among equals
 bool winners(const KernelMachine& machine, const Rows& rows, int n_threads, float largest,
              std::int32_t* winner);

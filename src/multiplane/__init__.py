@@ -24,6 +24,8 @@ if _TYPE_CHECKING:
     from multiplane.exploration._auto import AutoClassifier
     from multiplane.exploration._explore import Exploration, explore
     from multiplane.models._container import ModelFileError
+    from multiplane.models._predictor import Predictor
+    from multiplane.persistence._compile import compile
     from multiplane.persistence._estimators import load, save
 
     __version__: str
@@ -40,9 +42,11 @@ __all__ = [
     "ModelFileError",
     "MultiplaneClassifier",
     "PegasosClassifier",
+    "Predictor",
     "ProjectronClassifier",
     "StagewiseLeastSquaresClassifier",
     "__version__",
+    "compile",
     "datasets",
     "explore",
     "features",
@@ -73,6 +77,8 @@ _HOMES = {
     "exploration._auto": ["AutoClassifier"],
     "exploration._explore": ["Exploration", "explore"],
     "models._container": ["ModelFileError"],
+    "models._predictor": ["Predictor"],
+    "persistence._compile": ["compile"],
     "persistence._estimators": ["load", "save"],
 }
 _MODULES = ("datasets", "features", "links", "theory")

@@ -138,8 +138,8 @@ def floats_for(X: Any, xp: Any) -> list[Any]:
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:
-    """0 … n in slices of at most `size`."""
-    for start in range(0, n, size):
+    """0 … n in slices of at most `size`; of nothing, one empty slice."""
+    for start in range(0, max(n, 1), size):
         yield slice(start, min(start + size, n))
 
 

@@ -139,6 +139,15 @@ class KernelMachine:
     def winners(self, X: Rows, n_threads: int = 1, check: bool = False) -> NDArray[np.int32]: ...
     def decision(self, X: Rows, n_threads: int = 1, check: bool = False) -> NDArray[np.float32]: ...
 
+class OneRow:
+    def __init__(
+        self,
+        model: Hyperplanes | KernelMachine,
+        shift: NDArray[np.float64] | None = None,
+        factor: NDArray[np.float64] | None = None,
+    ) -> None: ...
+    def __call__(self, x: NDArray[np.float32]) -> int: ...
+
 class KernelLearner:
     def __init__(
         self,

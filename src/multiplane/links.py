@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from multiplane._arrays import Place
+from multiplane._arrays import Place, chunks
 
 
 class Link(Protocol):
@@ -86,8 +86,11 @@ class Logistic:
 
 
 def probabilities(by: Any, S: Any) -> Any:
-    """Of scores, by a link or by a projection."""
-    return by.link(S) if hasattr(by, "link") else by(S)
+    """Of scores (n, k), by a link or by a projection."""
+    link = by.link if hasattr(by, "link") else by
+    size = max(512, 2**18 // S.shape[1])  # projections sort and sum: several copies
+    parts = [link(S[part, :]) for part in chunks(S.shape[0], size)]
+    return parts[0] if len(parts) == 1 else Place.of(S).xp.concat([S[:0, :], *parts])
 
 
 def project_simplex(V: Any) -> Any:

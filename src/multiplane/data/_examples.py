@@ -110,6 +110,18 @@ def check_sparse(X: Any) -> None:
                 raise ValueError(f"corrupt COO matrix: an index is not within 0 … {size - 1}")
 
 
+def widened(X: Any, n_features: int) -> Any:
+    """A sparse matrix with so many columns at least: files in LIBSVM format end with the highest
+    index that they use, and what is missing is zero."""
+    if not issparse(X) or X.shape[1] >= n_features:
+        return X
+    import scipy.sparse as sp
+
+    X = sp.csr_matrix(X)
+    X.check_format(full_check=True)  # against its own shape
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
 def _readable(a: NDArray[Any]) -> NDArray[Any]:
     # A view of a read-only memory map is fine to read, but must be aligned and in native order.
     return np.require(a, requirements=["C", "A"])

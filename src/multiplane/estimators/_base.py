@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -26,7 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from multiplane import _native
-from multiplane.data import Examples, Matrix, Source, check_sparse, open_source
+from multiplane.data import Examples, Matrix, Source, check_sparse, open_source, widened
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
@@ -707,7 +706,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if X is None:
             return None
         check_sparse(X)
-        X, y = self._check_examples(self._widen(X), y, reset=False)
+        X, y = self._check_examples(widened(X, self.n_features_in_), y, reset=False)
         check_alike(y, classes)
         # A label that training never saw is simply one that no prediction can meet.
         return Matrix(X), find(y, classes)
@@ -734,7 +733,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_sparse(X)
         X = validate_data(
             self,
-            self._widen(X),
+            widened(X, self.n_features_in_),
             accept_sparse="csr",
             dtype=_DTYPES,
             ensure_all_finite=False,
@@ -742,15 +741,6 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             reset=False,
         )
         return Matrix(self._scaled(X), check_later=True)
-
-    def _widen(self, X: Any) -> Any:
-        """LIBSVM files end with the highest index they use: missing columns are zeros."""
-        if not sp.issparse(X) or X.shape[1] >= self.n_features_in_:
-            return X
-        X = sp.csr_matrix(X)
-        X.check_format(full_check=True)  # against its own shape
-        shape = (X.shape[0], self.n_features_in_)
-        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 
     def _fitted_model(self) -> Any:
         if not hasattr(self, "_training"):
@@ -760,7 +750,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._training.model()
 
     def _n_threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return min(int(effective_n_jobs(self.n_jobs)), 2**31 - 1)
 
 
 def _is_learnt(name: str) -> bool:

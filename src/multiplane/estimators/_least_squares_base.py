@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from multiplane._arrays import Place, chunks, detached, floats_for, some_rows, to_numpy
+from multiplane._arrays import Place, detached, floats_for, some_rows, to_numpy
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import NO_TRAINING, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
@@ -243,10 +243,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class, or of each label; shape (n_samples, n_classes)."""
-        scores = self._scores(X)
-        size = max(512, 2**18 // scores.shape[1])  # projections sort and sum: several copies
-        parts = [self._probabilities(scores[part, :]) for part in chunks(scores.shape[0], size)]
-        return parts[0] if len(parts) == 1 else Place.of(scores).xp.concat(parts)
+        return self._probabilities(self._scores(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of `predict_proba`; −∞ where a projection gives 0."""

@@ -135,7 +135,7 @@ def fitted_of(document: Document, arrays: Arrays) -> Fitted:
             n_features=document["n_features"],
             dtype=document["dtype"],
             multilabel=document["multilabel"],
-            n_jobs=n_jobs if type(n_jobs) is int else None,
+            n_jobs=n_jobs if type(n_jobs) is int and n_jobs != 0 else None,
             **found,
         )
     except ValueError as error:

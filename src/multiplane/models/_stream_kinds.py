@@ -19,6 +19,11 @@ def _degree(value: Any) -> bool:
     return type(value) is int and 0 <= value <= 100
 
 
+def _bias(value: Any) -> bool:
+    """a number that a row may contain"""
+    return type(value) in NUMBER and abs(value) <= _native.LARGEST
+
+
 def _check_owners(model: Any) -> None:
     if not 0 <= model.n_classes < 2**31:
         raise ValueError(f"n_classes is {model.n_classes}")
@@ -45,7 +50,7 @@ def n_outputs(model: Any) -> int:
     return int(model.n_classes)
 
 
-_PLANES: dict[str, Form] = {"weights": "float md", "owner": "int m", "bias": NUMBER}
+_PLANES: dict[str, Form] = {"weights": "float md", "owner": "int m", "bias": _bias}
 _MACHINE: dict[str, Form] = {
     "vectors": "float sd",
     "coef": "float sk",

@@ -151,6 +151,18 @@ def decode(tree: Any, arrays: Arrays, kinds: Kinds) -> Any:
     return _made(kind, kinds.objects[kind], content, arrays, kinds)
 
 
+# Whatever a constructor may say to values of the right forms that do not fit each other.
+_FAILURES = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+)
+
+
 def _made(name: str, kind: Kind, content: dict[str, Any], arrays: Arrays, kinds: Kinds) -> Any:
     missing = kind.forms.keys() - content.keys()
     if content.keys() - kind.forms.keys() or (missing and not kind.has_defaults):
@@ -168,7 +180,7 @@ def _made(name: str, kind: Kind, content: dict[str, Any], arrays: Arrays, kinds:
         kind.check(made)
     except ModelFileError:
         raise
-    except (ValueError, TypeError, RuntimeError, KeyError, OverflowError, MemoryError) as error:
+    except _FAILURES as error:
         raise ModelFileError(f"{name}: {error}") from None
     return made
 

@@ -31,7 +31,7 @@ _FAMILIES = {
         "StagewiseLeastSquaresClassifier",
     ),
 }
-# Attributes that users read, beside those that every model has.
+# Types of attributes that users read, beside those that every model has.
 _ATTRIBUTES: dict[str, type | tuple[type, ...]] = {
     "alpha_": NUMBER,
     "gamma_": NUMBER,
@@ -91,22 +91,15 @@ def save(model: Any, path: Source, *, training: bool = False) -> None:
 
 def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
     """The document and the arrays of a model file."""
-    model = getattr(model, "estimator_", model)
-    name = type(model).__name__
-    family = _family(name)
-    if family is None or type(model) is not getattr(multiplane, name):
-        raise TypeError(
-            f"a model file holds a classifier of multiplane, got {name}; use joblib.dump for others"
-        )
-    check_is_fitted(model)
+    own = fitted(model)
+    model, family = known(model)
     model._validate_params()
     attributes = {n: getattr(model, n) for n in _ATTRIBUTES if hasattr(model, n)}
     attributes["history_"] = [
         {key: value for key, value in entry.items() if key != "seconds"} for entry in model.history_
     ]
-    own = fitted(model)
     return written(
-        {"class": name, "multiplane": multiplane.__version__},
+        {"class": type(model).__name__, "multiplane": multiplane.__version__},
         own,
         _kinds(family, own),
         {
@@ -117,16 +110,30 @@ def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
     )
 
 
+def known(model: Any) -> tuple[Any, Any]:
+    """A fitted classifier, or the one that it stands for, and who knows what it is made of."""
+    check_is_fitted(model)
+    model = getattr(model, "estimator_", model)
+    name = type(model).__name__
+    family = _family(name)
+    if family is None or type(model) is not getattr(multiplane, name):
+        raise TypeError(
+            f"a classifier of multiplane is needed, got {name}; use joblib.dump for other things"
+        )
+    return model, family
+
+
 def fitted(model: Any) -> Fitted:
     """What prediction needs of a fitted classifier, at NumPy's place."""
     names = getattr(model, "feature_names_in_", None)
+    model, family = known(model)
     return Fitted(
         classes=model.classes_,
         n_features=int(model.n_features_in_),
         feature_names=None if names is None else np.asarray(names, dtype=object),
         scaler=getattr(model, "scaler_", None),
         n_jobs=getattr(model, "n_jobs", None),
-        **_family(type(model).__name__).fitted(model),
+        **family.fitted(model),
     )
 
 
@@ -168,7 +175,7 @@ def _estimator(document: Document, arrays: Arrays) -> Any:
     if arrays:
         raise ModelFileError(f"it has arrays that nobody asks for: {sorted(arrays)[:3]}")
     made = _with_parameters(document["class"], parameters)
-    _set_attributes(made, attributes, parts)
+    _set_attributes(made, attributes, parts, family)
     family.finish(made, parts, attributes, training)
     return made
 
@@ -186,15 +193,17 @@ def _with_parameters(name: str, parameters: Any) -> Any:
     return made
 
 
-def _set_attributes(made: Any, attributes: Any, parts: Fitted) -> None:
-    if not isinstance(attributes, dict):
-        raise ModelFileError("its attributes have no names")
+def _set_attributes(made: Any, attributes: Any, parts: Fitted, family: Any) -> None:
+    if not isinstance(attributes, dict) or attributes.keys() != family.attributes(made):
+        raise ModelFileError(f"its attributes must be {sorted(family.attributes(made))}")
     for name, value in attributes.items():
-        form = _ATTRIBUTES.get(name)
-        if form is None or isinstance(value, bool) or not isinstance(value, form):
-            raise ModelFileError(f"the attribute {name} is unknown, or not of its type")
+        if isinstance(value, bool) or not isinstance(value, _ATTRIBUTES[name]):
+            raise ModelFileError(f"the attribute {name} is not of its type")
         if name != "degradation_":  # a property
             setattr(made, name, value)
+    for entry in made.history_:
+        if not isinstance(entry, dict) or family.HISTORY - entry.keys():
+            raise ModelFileError(f"entries of history_ must have {sorted(family.HISTORY)}")
     made.classes_ = parts.classes
     made.n_features_in_ = parts.n_features
     if parts.feature_names is not None:
@@ -207,7 +216,7 @@ def _set_attributes(made: Any, attributes: Any, parts: Fitted) -> None:
 
 
 def _random_state(key: Any, position: int, has_gauss: int, gauss: float) -> Any:
-    random = np.random.RandomState()
+    random = np.random.RandomState(0)
     random.set_state(("MT19937", key, position, has_gauss, gauss))
     return random
 

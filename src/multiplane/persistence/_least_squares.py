@@ -28,6 +28,13 @@ from multiplane.models._maps import FeatureMap
 from multiplane.models._tree import NUMBER, Form, Kind, anything, of_dataclass
 from multiplane.persistence._checks import checked_state
 
+HISTORY = {"event", "n_iter"}  # what each entry has, and a training that goes on asks for
+
+
+def attributes(made: Any) -> set[str]:
+    """Those that a fitted one has, beside what every model has."""
+    return {"n_iter_", "stop_reason_", "history_"}
+
 
 def fitted(model: Any) -> dict[str, Any]:
     return {

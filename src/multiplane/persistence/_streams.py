@@ -36,6 +36,18 @@ _LEARNERS: dict[type, type] = {
 }
 
 
+HISTORY = {"event", "n_iter", "t", "error", "loss", "updates"}  # what each entry has
+
+
+def attributes(made: Any) -> set[str]:
+    """Those that a fitted one has, beside what every model has."""
+    names = {"n_iter_", "stop_reason_", "history_", "t_"}
+    names |= {f"{name}_" for name in ("alpha", "gamma") if hasattr(made, name)}
+    if isinstance(made, MultiplaneClassifier):
+        names |= {"settings_", "trials_"}
+    return names | {"degradation_"} if isinstance(made, BudgetedPegasosClassifier) else names
+
+
 def fitted(model: Any) -> dict[str, Any]:
     return {"model": model._fitted_model()}
 
