@@ -157,12 +157,15 @@ class Reader {
     }
     while (true) {
       std::int64_t label;
+      const char* begin = p;
       p = read_label(p, end, label);
+      if (rules_.multilabel && (label < 0 || label > kMostLibsvmLabel))
+        throw Trouble{begin, "labels of a list are from 0 to " + std::to_string(kMostLibsvmLabel) +
+                                 ", got " + shown(begin, end)};
       out_.labels.push_back(label);
       if (p == end || *p != ',') return after(p, end);
       if (!rules_.multilabel)
         throw Trouble{p, "several labels in one line; if that is meant, say multilabel=True"};
-      if (label < 0) throw Trouble{p, "labels of a list must not be negative"};
       ++p;
     }
   }

@@ -43,6 +43,9 @@ struct LibsvmRows {
 // Highest index of a feature: one more is still an int32.
 constexpr std::int64_t kMostLibsvmIndex = (std::int64_t{1} << 31) - 2;
 
+// Highest label of a list: each is a column of an indicator matrix.
+constexpr std::int64_t kMostLibsvmLabel = (std::int64_t{1} << 24) - 1;
+
 LibsvmRows read_libsvm(const char* text, std::size_t size, const LibsvmRules& rules);
 
 }  // namespace multiplane
