@@ -187,7 +187,7 @@ def test_a_pipeline_of_standard_input_and_output(at):
         (["train", "-e", "amm", "--every", "soon", "train.svm", "m.mpl"], USAGE, "soon"),
         (["train", "train.svm", "no/such/folder/m.mpl", *FAST], DATA, "no such folder"),
         (["train", "bad.svm", "m.mpl"], DATA, "bad.svm, line 2, column 3"),
-        (["train", "one.svm", "m.mpl", *FAST], DATA, "one class only"),
+        (["train", "one.svm", "m.mpl", *FAST], DATA, "only one class"),
         (["train", "empty.svm", "m.mpl"], DATA, "no rows"),
         (["train", "cut.svm.gz", "m.mpl"], DATA, "cut short"),
         (

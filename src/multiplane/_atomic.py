@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
+
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @contextmanager
@@ -21,29 +23,26 @@ def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Ite
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    # Not by tempfile, which gives files to their owner alone, whatever the user's mask says.
+    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(6)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(temporary, flags, 0o666)
     try:
         encoding = None if mode == "wb" else "utf-8"
         with open(handle, mode, encoding=encoding) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _permissions(target))
+        if target.exists():
+            os.chmod(temporary, target.stat().st_mode & 0o777)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(target)) from error
         raise
     _sync_folder(target.parent)
-
-
-def _permissions(target: Path) -> int:
-    """Those of the file that is replaced; of a new one, what the user's mask leaves."""
-    with suppress(FileNotFoundError):
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _sync_folder(folder: Path) -> None:

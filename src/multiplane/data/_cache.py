@@ -35,6 +35,12 @@ _ALIGNMENT = 64
 _KINDS = "biufU"  # of arrays; never Python objects
 
 
+def is_cache(path: str) -> bool:
+    """Whether a file begins as a cache does."""
+    with open(path, "rb") as file:
+        return file.read(len(_HEAD)) == _HEAD
+
+
 def write_cache(
     source: Source,
     path: str | os.PathLike[str],
@@ -49,7 +55,8 @@ def write_cache(
     Parameters
     ----------
     layout : "auto", "dense" or "sparse"
-        Of the rows; "auto": whichever is smaller for the first block.
+        Of the rows; "auto": as the source gives them, so that nothing but speed tells a cache from
+        what it was made of.
     dtype : "auto" or "float32"
         "auto": blocks of whole numbers from 0 to 255 are kept in a byte each.
     origin : optional
@@ -63,7 +70,7 @@ def write_cache(
         file.write(_HEAD)
         for block in source:
             if not blocks and layout == "auto":
-                dense = _is_dense(block, n_features)
+                dense = not sp.issparse(block.X)
             if not blocks and dense:
                 n_features = max(n_features, block.X.shape[1])
             X = _laid_out(block, n_features, source.name) if dense else _sparse(block.X)
@@ -97,13 +104,6 @@ def write_cache(
         offset = file.tell()
         file.write(description)
         file.write(_END.pack(offset, len(description), zlib.crc32(description), _TAIL))
-
-
-def _is_dense(block: Block, n_features: int) -> bool:
-    if not sp.issparse(block.X):
-        return True
-    n_values = block.n_rows * max(n_features, block.X.shape[1])
-    return bool(4 * n_values <= 8 * block.X.nnz)
 
 
 def _laid_out(block: Block, n_features: int, name: str) -> Any:
@@ -163,7 +163,7 @@ def _narrowed(values: Any, dtype: str) -> Any:
             return values
         with np.errstate(invalid="ignore"):
             narrow = values.astype(np.uint8)
-        if np.array_equal(narrow, values):
+        if np.array_equal(narrow, values) and not np.signbit(values).any():  # −0 is no byte
             return narrow
     with np.errstate(over="ignore"):
         return values.astype(np.float32, copy=False)

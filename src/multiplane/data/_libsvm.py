@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,7 +13,7 @@ import scipy.sparse as sp
 from multiplane import _native
 from multiplane.data._errors import DataError
 from multiplane.data._source import Block, Source
-from multiplane.data._text import packing, piece, pieces
+from multiplane.data._text import packing, piece, pieces, size_of
 from multiplane.data._threads import mapped, prefetched
 
 # Small enough that some of them in memory are nothing, large enough that threads are worth it.
@@ -29,8 +27,8 @@ class Piece(NamedTuple):
     file: int
     number: int  # within the file
     text: bytes | None
-    start: int = 0
-    stop: int = 0
+    start: int  # bytes of the file, packed as it may be
+    stop: int
 
 
 class LibsvmSource(Source):
@@ -78,7 +76,7 @@ class LibsvmSource(Source):
             drop_beyond=extra_features == "drop",
             skip_faults=self.skips,
         )
-        self._sizes = [_size(path) for path in self.paths]
+        self._sizes = [size_of(path) for path in self.paths]
         if all(size is not None for size in self._sizes):
             self.n_bytes = sum(size for size in self._sizes if size is not None)
         self.once = self.n_bytes is None  # pipes
@@ -110,8 +108,8 @@ class LibsvmSource(Source):
             todo = prefetched(self._in_order())
         else:
             todo = iter(self._ranges if order is None else [self._ranges[i] for i in order])
-        for at, size, rows in mapped(self._rows_of, todo, self.n_threads):
-            self.bytes_read += size
+        for at, rows in mapped(self._rows_of, todo, self.n_threads):
+            self.bytes_read += at.stop - at.start
             yield self._block(at, rows)
         if self.n_skipped and not self._warned_of_skips:
             self._warned_of_skips = True
@@ -131,17 +129,18 @@ class LibsvmSource(Source):
 
     def _in_order(self) -> Iterator[Piece]:
         for file, path in enumerate(self.paths):
-            for number, text in enumerate(pieces(path, self.block_bytes)):
-                yield Piece(file, number, text)
+            start = 0
+            for number, (text, stop) in enumerate(pieces(path, self.block_bytes)):
+                yield Piece(file, number, text, start, stop)
+                start = stop
 
     def _text(self, at: Piece) -> bytes:
         if at.text is not None:
             return at.text
         return piece(self.paths[at.file], at.start, at.stop)
 
-    def _rows_of(self, at: Piece) -> tuple[Piece, int, dict[str, Any]]:
-        text = self._text(at)
-        return at._replace(text=None), len(text), self._parse(text)
+    def _rows_of(self, at: Piece) -> tuple[Piece, dict[str, Any]]:
+        return at._replace(text=None), self._parse(self._text(at))
 
     def _block(self, at: Piece, rows: dict[str, Any]) -> Block:
         for line, column, what in rows["faults"]:
@@ -163,8 +162,6 @@ class LibsvmSource(Source):
         if not self.multilabel:
             return Block(X, rows["labels"])
         labels = rows["labels"]
-        if len(labels) and labels.max() >= 2**24:
-            raise DataError(f"{self.name}: label {labels.max()} is too large for a list of labels")
         ones = np.ones(len(labels), dtype=np.int8)
         shape = (n, int(labels.max(initial=-1)) + 1)
         Y = sp.csr_matrix((ones, labels, rows["label_begin"]), shape=shape)
@@ -192,11 +189,3 @@ def _csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     X = sp.csr_matrix((values, indices, indptr), shape=shape)
     X.has_canonical_format = True  # the parser has seen to it
     return X
-
-
-def _size(path: str) -> int | None:
-    """Of a regular file; None for pipes."""
-    if path == "-":
-        return None
-    status = os.stat(path)
-    return status.st_size if stat.S_ISREG(status.st_mode) else None

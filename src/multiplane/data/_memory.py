@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from multiplane.data._errors import DataError
+from multiplane.data._examples import check_sparse
 from multiplane.data._source import Block, Source, taken
 
 _BLOCK_VALUES = 1 << 20  # of arrays, in one block
@@ -20,29 +21,20 @@ class ArraySource(Source):
     def __init__(
         self, X: Any, y: Any = None, sample_weight: Any = None, name: str = "arrays"
     ) -> None:
-        X = X.tocsr() if sp.issparse(X) else np.asanyarray(X)
-        if X.ndim != 2:
-            raise DataError(f"{name}: X must have two dimensions, got {X.ndim}")
-        y = y if y is None or sp.issparse(y) else np.asanyarray(y)
-        weight = None if sample_weight is None else np.asanyarray(sample_weight)
-        for what, array in (("y", y), ("sample_weight", weight)):
-            if array is not None and array.shape[:1] != X.shape[:1]:
-                raise DataError(
-                    f"{name}: X has {X.shape[0]} rows, but {what} has shape {array.shape}"
-                )
-        self._all = Block(X, y, weight)
+        self._all = _block((X, y, sample_weight), name)
+        X = self._all.X
         self.name = name
         self.n_rows, self.n_features = X.shape
         values = X.nnz / max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
         self._size = max(1, int(_BLOCK_VALUES / max(1.0, values)))
         self.n_blocks = -(-X.shape[0] // self._size)
-        self.n_bytes = X.data.nbytes
+        self.n_bytes = _n_bytes(X)
 
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         self.bytes_read = 0
         for number in range(self.n_blocks or 0) if order is None else order:
             block = taken(self._all, slice(number * self._size, (number + 1) * self._size))
-            self.bytes_read += block.X.data.nbytes
+            self.bytes_read += _n_bytes(block.X)
             yield block
 
 
@@ -66,16 +58,23 @@ class IterableSource(Source):
             )
         self._begun = True
         for item in self._blocks() if callable(self._blocks) else self._blocks:
-            yield _block(item)
+            if not isinstance(item, tuple) or not 1 <= len(item) <= 3:
+                raise DataError(
+                    f"{self.name}: a block must be a tuple (X, y) or (X, y, sample_weight), got "
+                    f"{type(item).__name__}"
+                )
+            yield _block(item, self.name)
 
 
-def _block(item: Any) -> Block:
-    if not isinstance(item, tuple) or not 1 <= len(item) <= 3:
-        raise DataError(
-            f"a block must be a tuple (X, y) or (X, y, sample_weight), got {type(item).__name__}"
-        )
-    X, *others = item
-    X = X.tocsr() if sp.issparse(X) else np.asanyarray(X)
-    if X.ndim != 2:
-        raise DataError(f"X of a block must have two dimensions, got {X.ndim}")
-    return Block(X, *(o if o is None or sp.issparse(o) else np.asanyarray(o) for o in others))
+def _block(item: tuple[Any, ...], name: str) -> Block:
+    for part in item:
+        check_sparse(part)
+    arrays = [
+        part if part is None else part.tocsr() if sp.issparse(part) else np.asanyarray(part)
+        for part in item
+    ]
+    return Block(*arrays).checked(name)
+
+
+def _n_bytes(X: Any) -> int:
+    return int(X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from multiplane.data._errors import DataError
 from multiplane.data._memory import ArraySource
 
 _CSR = ("data", "indices", "indptr", "shape")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError)
 
 
 def open_npy(path: str, labels: str | None) -> ArraySource:
@@ -35,15 +37,13 @@ def open_npz(path: str, label: str, weight: str | None) -> ArraySource:
                 member.filename.removesuffix(".npy"): _member(path, archive, member)
                 for member in archive.infolist()
             }
-    except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError) as error:
+    except _DAMAGE as error:
         raise DataError(f"{path}: {error}") from error
     X: Any
     if "X" in arrays:
         X = arrays["X"]
     elif all(name in arrays for name in _CSR):
-        X = sp.csr_matrix(
-            tuple(arrays[name] for name in _CSR[:3]), shape=tuple(arrays["shape"].tolist())
-        )
+        X = _csr(arrays, path)
     else:
         raise DataError(
             f"{path}: needs an array X, or data, indices, indptr and shape of a CSR matrix; it "
@@ -53,6 +53,17 @@ def open_npz(path: str, label: str, weight: str | None) -> ArraySource:
         raise DataError(f"{path}: there is no array {weight!r} of weights")
     y = next((arrays[name] for name in (label, "y", "label") if name in arrays), None)
     return ArraySource(X, y, arrays[weight] if weight else None, name=path)
+
+
+def _csr(arrays: dict[str, Any], path: str) -> Any:
+    format = arrays.get("format", np.array("csr")).item()
+    if format not in ("csr", b"csr"):
+        raise DataError(f"{path}: holds a sparse matrix in format {format}; save it as CSR")
+    try:
+        shape = tuple(arrays["shape"].tolist())
+        return sp.csr_matrix(tuple(arrays[name] for name in _CSR[:3]), shape=shape)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"{path}: corrupt CSR matrix: {error}") from error
 
 
 def _member(path: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
@@ -65,11 +76,12 @@ def _member(path: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any
         shape, fortran, dtype = read[version[0] - 1](file)
         if dtype.hasobject:
             raise ValueError(f"{member.filename} holds Python objects, which are not read")
+        if not shape or 0 in shape:  # nothing to map
+            file.seek(0)
+            return np.lib.format.read_array(file, allow_pickle=False)
         header = file.tell()
     with open(path, "rb") as raw:  # what lies before the member's first byte
         raw.seek(member.header_offset + 26)
         name_size, extra_size = np.frombuffer(raw.read(4), dtype="<u2").tolist()
     offset = member.header_offset + 30 + name_size + extra_size + header
-    if not shape or 0 in shape:
-        return np.zeros(shape, dtype)
     return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")

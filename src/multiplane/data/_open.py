@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from multiplane.data._cache import CacheSource, write_cache
+from joblib import effective_n_jobs
+
+from multiplane.data._cache import CacheSource, is_cache, write_cache
 from multiplane.data._errors import DataError
 from multiplane.data._libsvm import LibsvmSource
 from multiplane.data._memory import ArraySource, IterableSource
@@ -26,6 +28,7 @@ _ENDINGS = {
     "npz": ("npz",),
     "cache": ("mpc",),
 }
+_CACHE = ".mpc"
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 FORMATS = tuple(_ENDINGS)
 
@@ -108,14 +111,19 @@ def open_source(
     [((2, 2), [0, 1])]
     """
     given = _checked(options)
+    paths = data if isinstance(data, (list, tuple)) else [data]
+    if paths and all(isinstance(path, (str, os.PathLike)) for path in paths):
+        return _cached([p for path in paths for p in _found(os.fspath(path))], given, cache)
+    if options or cache:
+        said = [*options, *(["cache"] if cache else [])]
+        raise ValueError(
+            f"{' and '.join(said)}: only for files, got {type(data).__name__}; write_cache keeps "
+            f"other rows"
+        )
     if isinstance(data, Source):
         return data
-    if isinstance(data, (str, os.PathLike)):
-        return _cached(_found(os.fspath(data)), given, cache)
     if isinstance(data, tuple) and 1 <= len(data) <= 3 and not isinstance(data[0], tuple):
         return ArraySource(*data)
-    if isinstance(data, list) and data and all(isinstance(p, (str, os.PathLike)) for p in data):
-        return _cached([p for path in data for p in _found(os.fspath(path))], given, cache)
     if isinstance(data, (Callable, Iterable)):  # type: ignore[arg-type]
         return IterableSource(data)
     raise TypeError(
@@ -152,7 +160,9 @@ def _found(path: str) -> list[str]:
     elif os.path.exists(path):  # a pipe
         return [path]
     else:
-        found = sorted(glob.glob(path, recursive=True))
+        found = sorted(p for p in glob.glob(path, recursive=True) if not os.path.isdir(p))
+    # Caches that lie beside their files are not files of their own.
+    found = [p for p in found if not (p.endswith(_CACHE) and p.removesuffix(_CACHE) in found)]
     if not found:
         raise FileNotFoundError(f"there is no file {path!r}, nor any that matches it")
     return found
@@ -172,7 +182,8 @@ def _open(paths: list[str], given: ReadOptions) -> Source:
     if len(formats) > 1:
         raise DataError(f"files of several formats: {', '.join(sorted(formats))}; say format=")
     format = formats.pop()
-    n_threads = max(1, min(4, os.cpu_count() or 1)) if given.n_jobs is None else given.n_jobs
+    n_threads = min(4, os.cpu_count() or 1) if given.n_jobs is None else given.n_jobs
+    n_threads = effective_n_jobs(n_threads)
     if format == "libsvm":
         return LibsvmSource(
             paths,
@@ -204,21 +215,28 @@ def _open(paths: list[str], given: ReadOptions) -> Source:
 
 
 def _cached(paths: list[str], given: ReadOptions, cache: bool | str | os.PathLike[str]) -> Source:
-    if not cache:
+    formats = {given.format or format_of(path) for path in paths}
+    if not cache or formats == {"cache"}:
         return _open(paths, given)
     if "-" in paths and cache is True:
         raise ValueError("a cache of standard input needs a name: cache='data.mpc'")
-    place = f"{paths[0]}.mpc" if cache is True else os.fspath(cache)
+    place = f"{paths[0]}{_CACHE}" if cache is True else os.fspath(cache)
     origin = _origin(paths, given)
-    if os.path.exists(place) and "-" not in paths:
-        try:
-            kept = CacheSource(place)
-        except DataError:  # of another version, or damaged: written anew
-            kept = None
-        if kept is not None and kept.origin == origin:
+    if os.path.exists(place):
+        if not is_cache(place):
+            raise DataError(f"{place}: is there already and no cache; give the cache another name")
+        kept = _kept(place)
+        if kept is not None and kept.origin == origin and "-" not in paths:
             return kept
     write_cache(_open(paths, given), place, origin=origin)
     return CacheSource(place)
+
+
+def _kept(place: str) -> CacheSource | None:
+    try:
+        return CacheSource(place)
+    except DataError:  # of another version, or damaged: written anew
+        return None
 
 
 def _origin(paths: list[str], given: ReadOptions) -> dict[str, Any]:
@@ -229,6 +247,8 @@ def _origin(paths: list[str], given: ReadOptions) -> dict[str, Any]:
             status = os.stat(path)
             files.append([os.path.abspath(path), status.st_size, status.st_mtime_ns])
     said = {
-        name: value for name, value in vars(given).items() if name != "n_jobs" and value is not None
+        name: str(value)
+        for name, value in vars(given).items()
+        if name != "n_jobs" and value is not None
     }
     return {"files": files, "options": said}

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multiplane.data._errors import DataError
+
 
 class Block(NamedTuple):
     """Some rows, dense or CSR; labels and weights where there are any."""
@@ -20,6 +22,19 @@ class Block(NamedTuple):
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
+
+    def checked(self, name: str) -> Block:
+        """This block, if its parts belong together."""
+        if self.X.ndim != 2:
+            raise DataError(f"{name}: X must have two dimensions, got {self.X.ndim}")
+        for what, array in (("y", self.y), ("sample_weight", self.sample_weight)):
+            if array is not None and array.shape[:1] != self.X.shape[:1]:
+                raise DataError(
+                    f"{name}: X has {self.n_rows} rows, but {what} has shape {array.shape}"
+                )
+        if sp.issparse(self.X) and np.any(np.diff(self.X.indptr) < 0):  # SciPy would follow it
+            raise DataError(f"{name}: corrupt CSR matrix: its rows end before they begin")
+        return self
 
 
 class Source:
@@ -63,7 +78,10 @@ class Source:
 
     def load(self) -> Block:
         """All rows in one block."""
-        return stack(list(self))
+        blocks = list(self)
+        if not blocks:
+            raise DataError(f"{self.name}: there are no rows")
+        return stack(blocks)
 
 
 def widened(X: Any, n_features: int) -> Any:
@@ -72,19 +90,17 @@ def widened(X: Any, n_features: int) -> Any:
         return X
     if sp.issparse(X) and X.shape[1] < n_features:
         return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-    raise ValueError(f"rows have {X.shape[1]} features, but {n_features} were expected")
+    raise DataError(f"rows have {X.shape[1]} features, but {n_features} were expected")
 
 
 def stack(blocks: Sequence[Block]) -> Block:
     """One block of several."""
-    if not blocks:
-        raise ValueError("there are no rows")
     if len(blocks) == 1:
         return blocks[0]
     X = _stack([block.X for block in blocks])
     labelled = [block.y for block in blocks if block.y is not None]
     if len(labelled) not in (0, len(blocks)):
-        raise ValueError("some blocks have labels and others have not")
+        raise DataError("some blocks have labels and others have not")
     y = _stack(labelled) if labelled else None
     if all(block.sample_weight is None for block in blocks):
         return Block(X, y)
@@ -97,6 +113,10 @@ def stack(blocks: Sequence[Block]) -> Block:
 
 def _stack(parts: list[Any]) -> Any:
     if not any(sp.issparse(part) for part in parts):
+        kinds = {(part.shape[1:], part.dtype.kind in "USO") for part in parts}
+        if len(kinds) > 1:
+            found = sorted({f"{part.dtype} {part.shape[1:]}" for part in parts})
+            raise DataError(f"blocks do not go together: rows of {' and '.join(found)}")
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
     parts = [part if sp.issparse(part) else sp.csr_matrix(part) for part in parts]

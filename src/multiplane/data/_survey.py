@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multiplane import _native
 from multiplane.data._errors import DataError
 
 Numbers = NDArray[np.float64]
@@ -34,9 +35,12 @@ class Survey:
         if not n:
             return
         self._widen(X.shape[1])
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         values, width = (X.data if sp.issparse(X) else X), X.shape[1]
-        if not np.all(np.isfinite(values)):
-            raise DataError("the features contain NaN or infinity")
+        if not np.all(np.abs(values) <= _native.LARGEST):
+            raise DataError("the features contain NaN, infinity or numbers too large for float32")
         low, high, mean, spread = _of_sparse(X) if sp.issparse(X) else _of_dense(X)
         rest = self.n_features - width  # zeros, in these rows
         low, high, mean, spread = (np.append(a, np.zeros(rest)) for a in (low, high, mean, spread))

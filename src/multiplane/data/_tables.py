@@ -6,6 +6,7 @@ A wide table has a column for each feature and one for the labels; a narrow one 
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -16,16 +17,18 @@ import scipy.sparse as sp
 
 from multiplane.data._errors import DataError
 from multiplane.data._source import Block, Source
-from multiplane.data._text import open_unpacked
+from multiplane.data._text import Rejoined, open_unpacked, size_of
 from multiplane.data._threads import mapped, prefetched
 
 _LABELS = ("label", "y", "target", "class")  # what a column of labels is usually called
-_BLOCK_VALUES = 1 << 20
 _BLOCK_BYTES = 4 << 20
+Part = tuple[str, int, Any]  # path, bytes of the file, table
 
 
 class TableSource(Source):
     """Blocks of rows from tables; one Parquet row group or Arrow batch each.
+
+    Columns go by their names: files may have them in another order than the first one.
 
     Parameters
     ----------
@@ -58,15 +61,17 @@ class TableSource(Source):
         self.name = self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} files"
         self.label, self.weight = label, weight
         self.delimiter, self.header, self.n_threads = delimiter, header, n_threads
-        self.once = "-" in self.paths
+        self.once = any(size_of(path) is None for path in self.paths)
         if not self.once:
             self.n_bytes = sum(os.path.getsize(path) for path in self.paths)
+        elif format != "csv":
+            raise DataError(f"{self.name}: {format} cannot be read from a pipe; use a file")
         self._consumed = False
-        self._columns = self.feature_names = None if columns is None else list(columns)
         self._chosen = columns is not None
+        # Of the features, once they are known.
+        self._columns = self.feature_names = None if columns is None else list(columns)
         self.n_features = None if columns is None else len(columns)
-        with self._damage():
-            self._parts = None if format == "csv" else self._list_parts()
+        self._parts = None if format == "csv" else self._list_parts()
         if self._parts is not None:
             self.n_blocks = len(self._parts)
 
@@ -89,31 +94,36 @@ class TableSource(Source):
         parts = self._parts if order is None else [self._parts[i] for i in order]
         yield from mapped(lambda part: self._converted(part()), parts, self.n_threads)
 
-    def _list_parts(self) -> list[Callable[[], tuple[str, int, Any]]]:
-        parts: list[Callable[[], tuple[str, int, Any]]] = []
+    def _list_parts(self) -> list[Callable[[], Part]]:
+        parts: list[Callable[[], Part]] = []
         n_rows = 0
         for path in self.paths:
             if self.format == "parquet":
-                groups = self._arrow.parquet.ParquetFile(path)
-                n_rows += groups.metadata.num_rows
-                parts += [partial(self._row_group, path, i) for i in range(groups.num_row_groups)]
+                with self._damage(path), self._arrow.parquet.ParquetFile(path) as groups:
+                    self._check_columns(groups.schema_arrow, path)
+                    n_rows += groups.metadata.num_rows
+                    count = groups.num_row_groups
+                parts += [partial(self._row_group, path, i) for i in range(count)]
             else:
                 with (
+                    self._damage(path),
                     self._arrow.memory_map(path) as file,
                     self._arrow.ipc.open_file(file) as batches,
                 ):
+                    self._check_columns(batches.schema, path)
                     count = batches.num_record_batches
                     n_rows += sum(batches.get_batch(i).num_rows for i in range(count))
                 parts += [partial(self._batch, path, i) for i in range(count)]
         self.n_rows = n_rows
         return parts
 
-    def _row_group(self, path: str, number: int) -> tuple[str, int, Any]:
+    def _row_group(self, path: str, number: int) -> Part:
         with self._damage(path), self._arrow.parquet.ParquetFile(path) as file:
-            size = file.metadata.row_group(number).total_byte_size
+            group = file.metadata.row_group(number)
+            size = sum(group.column(i).total_compressed_size for i in range(group.num_columns))
             return path, size, file.read_row_group(number, use_threads=False)
 
-    def _batch(self, path: str, number: int) -> tuple[str, int, Any]:
+    def _batch(self, path: str, number: int) -> Part:
         with (
             self._damage(path),
             self._arrow.memory_map(path) as file,
@@ -122,43 +132,64 @@ class TableSource(Source):
             batch = batches.get_batch(number)
             return path, batch.nbytes, self._arrow.Table.from_batches([batch])
 
-    def _csv(self) -> Iterator[tuple[str, int, Any]]:
+    def _csv(self) -> Iterator[Part]:
         csv = self._arrow.csv
         read = csv.ReadOptions(block_size=_BLOCK_BYTES, autogenerate_column_names=not self.header)
         parse = csv.ParseOptions(delimiter=self.delimiter)
         for path in self.paths:
             with self._damage(path), open_unpacked(path) as file:
-                tables = csv.open_csv(self._arrow.PythonFile(file, "r"), read, parse)
-                for batch in tables:
-                    yield path, batch.nbytes, self._arrow.Table.from_batches([batch])
+                head, place = file.read(_BLOCK_BYTES), 0
+                known = head[: head.rfind(b"\n") + 1] or head
+                found = csv.read_csv(io.BytesIO(known), read, parse).schema
+                self._check_columns(found, path)
+                # Whole numbers and gaps at the beginning say nothing of what comes later.
+                wide = {
+                    field.name: self._arrow.float64()
+                    for field in found
+                    if field.name in (self._columns or ())
+                    and (_is(field.type, "integer") or _is(field.type, "null"))
+                }
+                text = self._arrow.PythonFile(io.BufferedReader(Rejoined(head, file)), "r")
+                for batch in csv.open_csv(text, read, parse, csv.ConvertOptions(column_types=wide)):
+                    size, place = file.place() - place, file.place()
+                    yield path, size, self._arrow.Table.from_batches([batch])
 
-    def _converted(self, part: tuple[str, int, Any]) -> tuple[int, Block]:
-        path, size, table = part
-        names = table.column_names
+    def _check_columns(self, schema: Any, path: str) -> None:
+        """The first file says which features there are; others must have the same."""
+        names = schema.names
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise DataError(f"{path}: several columns are called {twice[0]!r}; rename them")
+        if self.weight is not None and self.weight not in names:
+            raise DataError(f"{path}: there is no column {self.weight!r} of weights")
         label = self._label_of(names, path)
-        y = None if label is None else _labels(table.column(label), path, label)
-        weight = None
-        if self.weight is not None:
-            if self.weight not in names:
-                raise DataError(f"{path}: there is no column {self.weight!r} of weights")
-            weight = _numbers(table.column(self.weight), path, self.weight, np.float64)
         features = [name for name in names if name not in (label, self.weight)]
         if self._chosen and self._columns is not None:
             if missing := set(self._columns) - set(names):
                 raise DataError(f"{path}: there are no columns {sorted(missing)[:5]}")
             features = self._columns
-        if features == ["indices", "values"] or features == ["values", "indices"]:
-            return size, Block(_csr(table, path), y, weight)
         if not features:
             raise DataError(f"{path}: there are no columns of features beside the labels")
         if self._columns is None:
-            self._columns = self.feature_names = features
-            self.n_features = len(features)
-        elif features != self._columns:
+            self._columns = features
+            if not _is_narrow(schema, features):
+                self.feature_names, self.n_features = features, len(features)
+        elif set(features) != set(self._columns):
+            missing, new = set(self._columns) - set(features), set(features) - set(self._columns)
             raise DataError(
-                f"{path}: its columns are not those of the rows before: "
-                f"{_difference(self._columns, features)}"
+                f"{path}: its columns are not those of the files before: missing "
+                f"{sorted(missing)[:5]}, new {sorted(new)[:5]}"
             )
+
+    def _converted(self, part: Part) -> tuple[int, Block]:
+        path, size, table = part
+        label = self._label_of(table.column_names, path)
+        y = None if label is None else _labels(table.column(label), path, label)
+        weight = None
+        if self.weight is not None:
+            weight = _numbers(table.column(self.weight), path, self.weight, np.float64)
+        features = self._columns or []
+        if _is_narrow(table.schema, features):
+            return size, Block(_csr(table, path), y, weight)
         X = np.empty((table.num_rows, len(features)), dtype=np.float32)
         for column, name in enumerate(features):
             X[:, column] = _numbers(table.column(name), path, name, np.float32)
@@ -208,14 +239,11 @@ def _numbers(column: Any, path: str, name: str, dtype: Any) -> Any:
     import pyarrow
 
     kind = column.type
-    if pyarrow.types.is_boolean(kind):
+    if _is(kind, "boolean"):
         column = column.cast(pyarrow.uint8())
-    elif not (
-        pyarrow.types.is_integer(kind)
-        or pyarrow.types.is_floating(kind)
-        or pyarrow.types.is_decimal(kind)
-        or pyarrow.types.is_null(kind)
-    ):
+    elif _is(kind, "decimal") or _is(kind, "null"):
+        column = column.cast(pyarrow.float64())
+    elif not (_is(kind, "integer") or _is(kind, "floating")):
         raise DataError(
             f"{path}: column {name!r} holds {kind}, and features must be numbers; drop it, or "
             f"encode it first"
@@ -224,12 +252,25 @@ def _numbers(column: Any, path: str, name: str, dtype: Any) -> Any:
         return column.to_numpy().astype(dtype)
 
 
-def _labels(column: Any, path: str, name: str) -> Any:
+def _is(kind: Any, what: str) -> bool:
+    """Of a type of Arrow's."""
     import pyarrow
 
+    return bool(getattr(pyarrow.types, f"is_{what}")(kind))
+
+
+def _is_narrow(schema: Any, features: list[str]) -> bool:
+    """Whether the rows are lists of indices and values."""
+    return set(features) == {"indices", "values"} and all(
+        _is(schema.field(name).type, "list") or _is(schema.field(name).type, "large_list")
+        for name in features
+    )
+
+
+def _labels(column: Any, path: str, name: str) -> Any:
     if column.null_count:
         raise DataError(f"{path}: a label is missing in column {name!r}")
-    if pyarrow.types.is_dictionary(column.type):
+    if _is(column.type, "dictionary"):
         column = column.cast(column.type.value_type)
     y = column.to_numpy()
     return y.astype(str) if y.dtype.kind == "O" else y
@@ -243,14 +284,10 @@ def _csr(table: Any, path: str) -> Any:
         if column.null_count:
             raise DataError(f"{path}: a list is missing in column {name!r}")
         lists[name] = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    begin = np.asarray(lists["indices"].offsets, dtype=np.int64)
-    if not np.array_equal(begin, np.asarray(lists["values"].offsets)):
-        sizes = np.diff(begin)
-        if not np.array_equal(sizes, np.diff(np.asarray(lists["values"].offsets))):
-            raise DataError(f"{path}: lists of indices and of values differ in length")
-        begin = np.append(0, np.cumsum(sizes))
-    else:
-        begin = begin - (begin[0] if len(begin) else 0)
+    sizes = {name: np.diff(np.asarray(lists[name].offsets)) for name in lists}
+    if not np.array_equal(sizes["indices"], sizes["values"]):
+        raise DataError(f"{path}: lists of indices and of values differ in length")
+    begin = np.append(0, np.cumsum(sizes["indices"]))
     indices = np.asarray(lists["indices"].flatten())
     values = np.asarray(lists["values"].flatten(), dtype=np.float32)
     if indices.dtype.kind not in "iu":
@@ -259,11 +296,8 @@ def _csr(table: Any, path: str) -> Any:
         raise DataError(f"{path}: an index is not within 0 … {2**31 - 2}")
     indices = indices.astype(np.int32)
     width = int(indices.max(initial=-1)) + 1
-    return sp.csr_matrix((values, indices, begin.astype(np.int32)), shape=(len(begin) - 1, width))
-
-
-def _difference(before: list[str], now: list[str]) -> str:
-    missing, new = set(before) - set(now), set(now) - set(before)
-    if missing or new:
-        return f"missing {sorted(missing)[:5]}, new {sorted(new)[:5]}"
-    return "they come in another order"
+    X = sp.csr_matrix((values, indices, begin.astype(np.int32)), shape=(len(begin) - 1, width))
+    X.sort_indices()
+    if not X.has_canonical_format:
+        raise DataError(f"{path}: an index comes twice in a list")
+    return X

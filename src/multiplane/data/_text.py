@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -19,13 +20,22 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+_HEAD = 6  # bytes that tell
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def size_of(path: str) -> int | None:
+    """Of a regular file; None for pipes and standard input."""
+    if path == "-":
+        return None
+    status = os.stat(path)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def packing(path: str) -> str | None:
     """How a regular file is packed, by its first bytes; None: not at all."""
     with open(path, "rb") as file:
-        return _packing(file.read(6))
+        return _packing(file.read(_HEAD))
 
 
 def _packing(head: bytes) -> str | None:
@@ -42,11 +52,9 @@ def piece(path: str, start: int, stop: int) -> bytes:
             if not begin:  # a line from before goes on through all of it
                 return b""
             data = data[begin:]
-        elif data.startswith(_BYTE_ORDER_MARK):
-            data = data[len(_BYTE_ORDER_MARK) :]
-        if not data or data.endswith(b"\n"):
-            return data
-        return data + _rest_of_line(file, path)
+        if data and not data.endswith(b"\n"):
+            data += _rest_of_line(file, path)
+        return data if start else data.removeprefix(_BYTE_ORDER_MARK)
 
 
 def _rest_of_line(file: Any, path: str) -> bytes:
@@ -75,86 +83,111 @@ def _check_length(size: int, name: str) -> None:
         raise DataError(f"{name}: a line is longer than {LONGEST_LINE >> 20} MiB: is this text?")
 
 
-def pieces(path: str, size: int) -> Iterator[bytes]:
-    """All of a file, or of standard input for "-", unpacked, in pieces of about this size."""
+def pieces(path: str, size: int) -> Iterator[tuple[bytes, int]]:
+    """All of a file, or of standard input for "-", unpacked, in pieces of about this size; with
+    each how many bytes of the file have been read so far (0: it cannot tell)."""
     with open_unpacked(path) as file:
         rest = b""
-        begun = False
-        while data := _unpack(file, size, path):
-            if not begun and data.startswith(_BYTE_ORDER_MARK):
-                data = data[len(_BYTE_ORDER_MARK) :]
-            begun = True
+        mark = _BYTE_ORDER_MARK  # may stand at the very beginning
+        while data := file.read(size):
             end = data.rfind(b"\n") + 1
             if end:
-                yield rest + data[:end]
-                rest = data[end:]
+                yield (rest + data[:end]).removeprefix(mark), file.place()
+                rest, mark = data[end:], b""
             else:
                 rest += data
                 _check_length(len(rest), path)
         if rest:
-            yield rest
+            yield rest.removeprefix(mark), file.place()
 
 
-def _unpack(file: Any, size: int, path: str) -> bytes:
-    try:
-        data: bytes = file.read(size)
-        return data
-    except EOFError as error:
-        raise DataError(f"{path}: the packed file is cut short") from error
-    except DataError:
-        raise
-    except OSError as error:
-        if error.errno is not None:  # the disk's trouble, not the file's
-            raise
-        raise DataError(f"{path}: the packed file is damaged: {error}") from error
-    except Exception as error:  # zlib.error, LZMAError, ZstdError
-        if type(error).__name__ not in ("error", "LZMAError", "ZstdError"):
-            raise
-        raise DataError(f"{path}: the packed file is damaged: {error}") from error
-
-
-def open_unpacked(path: str) -> Any:
+def open_unpacked(path: str) -> Unpacked:
     """A binary file to read from, whatever it is packed with; "-" is standard input."""
     # Standard input is not ours to close; a copy of its number is.
     raw = open(os.dup(sys.stdin.fileno()) if path == "-" else path, "rb")  # noqa: SIM115
-    kind = _packing(raw.peek(6)[:6])
-    if kind is None:
-        return raw
-    file: Any
+    try:
+        head = raw.read(_HEAD)
+        if raw.seekable():
+            raw.seek(-len(head), os.SEEK_CUR)
+            whole: Any = raw
+        else:
+            whole = io.BufferedReader(Rejoined(head, raw), 1 << 16)
+        return Unpacked(_unpacking(_packing(head), whole, path), raw, path)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def _unpacking(kind: str | None, raw: Any, path: str) -> Any:
     if kind == "gzip":
         import gzip
 
-        file = gzip.GzipFile(fileobj=raw)
-    elif kind == "bzip2":
+        return gzip.GzipFile(fileobj=raw)
+    if kind == "bzip2":
         import bz2
 
-        file = bz2.BZ2File(raw)
-    elif kind == "xz":
+        return bz2.BZ2File(raw)
+    if kind == "xz":
         import lzma
 
-        file = lzma.LZMAFile(raw)  # noqa: SIM115
-    else:
-        file = io.BufferedReader(_Zstd(raw, path), 1 << 20)
-    return _Both(file, raw)
+        return lzma.LZMAFile(raw)
+    if kind == "zstd":
+        return io.BufferedReader(_Zstd(raw, path), 1 << 20)
+    return raw
 
 
-class _Both:
+class Unpacked:
     """A file that unpacks another, closed together."""
 
-    def __init__(self, file: Any, raw: Any) -> None:
-        self.read, self._files = file.read, (file, raw)
+    def __init__(self, file: Any, raw: Any, path: str) -> None:
+        self._file, self._raw, self._path = file, raw, path
         self.closed = False
+
+    def read(self, size: int) -> bytes:
+        try:
+            data: bytes = self._file.read(size)
+            return data
+        except EOFError as error:
+            raise DataError(f"{self._path}: the packed file is cut short") from error
+        except OSError as error:
+            if error.errno is not None:  # the disk's trouble, not the file's
+                raise
+            raise DataError(f"{self._path}: the packed file is damaged: {error}") from error
+        except Exception as error:
+            if type(error).__name__ not in ("error", "LZMAError", "ZstdError"):  # zlib's is "error"
+                raise
+            raise DataError(f"{self._path}: the packed file is damaged: {error}") from error
+
+    def place(self) -> int:
+        """How far the packed file has been read; 0 where that cannot be told."""
+        return self._raw.tell() if self._raw.seekable() else 0
 
     def close(self) -> None:
         self.closed = True
-        for file in self._files:
-            file.close()
+        self._file.close()
+        self._raw.close()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Unpacked:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class Rejoined(io.RawIOBase):
+    """What has been taken from the beginning of a file, and the rest of it."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _Zstd(io.RawIOBase):

@@ -18,6 +18,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _PATIENCE = 0.1  # seconds between looks at whether anybody still wants more
+_FAREWELL = 5.0  # seconds to wait for a thread that may be waiting for a pipe
 
 
 def mapped(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Iterator[T]:
@@ -33,6 +34,7 @@ def mapped(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Iterat
             yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        _close(items)
 
 
 def prefetched(items: Iterable[T], n_ahead: int = 2) -> Iterator[T]:
@@ -58,8 +60,7 @@ def prefetched(items: Iterable[T], n_ahead: int = 2) -> Iterator[T]:
         except BaseException as error:
             put(("error", error))
         finally:
-            if hasattr(items, "close"):  # a generator, with threads of its own
-                items.close()
+            _close(items)
 
     thread = Thread(target=take, name="multiplane-prefetch", daemon=True)
     thread.start()
@@ -76,4 +77,10 @@ def prefetched(items: Iterable[T], n_ahead: int = 2) -> Iterator[T]:
             yield value
     finally:
         unwanted.set()
-        thread.join()
+        thread.join(_FAREWELL)
+
+
+def _close(items: Any) -> None:
+    """A generator may have threads of its own."""
+    if hasattr(items, "close"):
+        items.close()

@@ -396,6 +396,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         if max_iter is None:
             max_iter = 1 if source.once else self._stream_passes(source)
+        elif source.once and max_iter != 1:
+            raise ValueError(
+                f"{source.name} can be read only once, but max_iter={max_iter}; write it to a "
+                f"file or a cache first, or use max_iter=1"
+            )
         for name, value in (("max_iter", max_iter), ("window", window)):
             if not isinstance(value, Integral) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")

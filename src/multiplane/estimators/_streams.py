@@ -81,9 +81,8 @@ class Progress:
     def done(self) -> float | None:
         """Share of all work, where that is known."""
         part = self.bytes_read / self.source.n_bytes if self.source.n_bytes else None
-        if self.position.rows_a_pass:
-            in_pass = self.rows - (self.n_iter - 1) * self.position.rows_a_pass
-            part = in_pass / self.position.rows_a_pass
+        if n_rows := self.position.rows_a_pass or self.source.n_rows:
+            part = (self.rows - (self.n_iter - 1) * n_rows) / n_rows
         return None if part is None else (self.n_iter - 1 + min(1.0, part)) / self.max_iter
 
 
@@ -109,7 +108,7 @@ class StreamTraining:
         self.estimator, self.source, self.plan = estimator, source, plan
         self.position = Position() if position is None else position
         self.classes = classes
-        self._told = False
+        self._surveyed = self._told = False
 
     def run(self, callback: Callback | None = None) -> None:
         """Learn until the plan is fulfilled."""
@@ -122,12 +121,19 @@ class StreamTraining:
         try:
             while position.n_iter < plan.max_iter:
                 self._one_pass(callback)
-        finally:  # after Ctrl-C too
-            if hasattr(estimator, "_training"):
-                self._trim()
-                estimator.n_iter_ = position.n_iter
-            vars(estimator).pop("_expected", None)
-        estimator.stop_reason_ = "max_iter"
+        except KeyboardInterrupt:
+            self._end("interrupted")
+            raise
+        self._end("max_iter")
+
+    def _end(self, reason: str) -> None:
+        estimator = self.estimator
+        vars(estimator).pop("_expected", None)
+        if not hasattr(estimator, "_training"):
+            return
+        if estimator._can_widen and self.position.width < estimator.n_features_in_:
+            estimator._resize(self.position.width)
+        estimator.n_iter_, estimator.stop_reason_ = self.position.n_iter, reason
         while len(estimator.history_) > _LONGEST_HISTORY:
             estimator.history_ = joined(estimator.history_)
         if self.source.feature_names is not None:
@@ -136,13 +142,16 @@ class StreamTraining:
 
     def _survey(self, rows: Iterable[Any]) -> None:
         """The number of features, and the scaler, before anything is learnt."""
+        self._surveyed = True
         seen = Survey()
         for X in rows:
             seen.add(X)
         self.position.width = max(self.position.width, seen.n_features)
         self.position.dense = seen.fill >= _FULL
         if self.plan.scale is not None:
-            self.estimator.scaler_ = Scaling(*seen.scale(self.plan.scale, self.position.dense))
+            self.estimator.scaler_ = Scaling(
+                *seen.scale(self.plan.scale, self.position.dense)
+            ).resized(self.position.width)
 
     def _one_pass(self, callback: Callback | None) -> None:
         plan, position = self.plan, self.position
@@ -152,9 +161,11 @@ class StreamTraining:
             position.window, position.row = window.number + 1, 0
         if position.rows == 0:
             raise ValueError(f"{self.source.name}: there are no rows to learn from")
-        if len(self.estimator.classes_) < 2:
+        classes = self.estimator.classes_
+        if len(classes) < 2:
             raise ValueError(
-                f"{self.source.name} has rows of one class only: {self.estimator.classes_[0]!r}"
+                f"{type(self.estimator).__name__} needs examples of at least two classes; "
+                f"{self.source.name} contains only one class: {classes[0]!r}"
             )
         position.rows_a_pass = position.rows_a_pass or position.rows
         position.n_iter, position.window = position.n_iter + 1, 0
@@ -167,6 +178,10 @@ class StreamTraining:
         if rows.y is None:
             raise ValueError(
                 f"{self.source.name}: the rows have no labels, and learning needs them"
+            )
+        if rows.y.ndim != 1:
+            raise ValueError(
+                f"{self.source.name}: one label a row is needed, got y of shape {rows.y.shape}"
             )
         if not hasattr(estimator, "_training"):
             self._begin(window)
@@ -186,7 +201,7 @@ class StreamTraining:
         if rows.n_rows > _FIRST_REPORTS[0] and bool(np.all(rows.y == rows.y[0])) and not self._told:
             self._told = True
             warnings.warn(
-                f"{self.source.name} seems to be sorted by label: {rows.n_rows:,} rows in a row are "
+                f"{self.source.name} seems to be sorted by label: {rows.n_rows:,} rows on end are "
                 f"of class {rows.y[0]!r}; raise window= or shuffle the file",
                 stacklevel=5,
             )
@@ -200,8 +215,8 @@ class StreamTraining:
 
     def _begin(self, window: Window) -> None:
         """The first rows tell of the classes to begin with, and how many rows to expect."""
-        scaled = getattr(self.estimator, "scaler_", None) is not None
-        if not scaled and (self.plan.scale is not None or not self.estimator._can_widen):
+        wanted = self.plan.scale is not None or not self.estimator._can_widen
+        if wanted and not self._surveyed:
             self._survey([window.rows.X])
         found = np.unique(window.rows.y)
         if self.classes is None and len(found) > 1:
@@ -215,11 +230,13 @@ class StreamTraining:
         self.estimator._expected = n_rows, self.plan.max_iter
 
     def _learn_piece(self, piece: Block) -> None:
-        first = not hasattr(self.estimator, "_training")
+        classes = None
+        if not hasattr(self.estimator, "_training") and self.classes is not None:
+            classes = self.classes if len(self.classes) > 1 else None  # others will come
         self.estimator._partial_fit(
             piece.X,
             piece.y,
-            classes=self.classes if first else None,
+            classes=classes,
             sample_weight=piece.sample_weight,
             allow_new_classes=True,
             from_source=True,
@@ -236,10 +253,6 @@ class StreamTraining:
         if X.shape[1] > estimator.n_features_in_ and estimator._can_widen:
             estimator._resize(max(X.shape[1], int(_GROWTH * estimator.n_features_in_)))
         return widened(X, max(X.shape[1], estimator.n_features_in_))
-
-    def _trim(self) -> None:
-        if self.estimator._can_widen and self.position.width < self.estimator.n_features_in_:
-            self.estimator._resize(self.position.width)
 
     def _done(self, window: Window) -> float:
         """Share of the training that lies behind, as far as it is known; the same each time."""
