@@ -1,4 +1,4 @@
-"""The reader of native/libsvm.cpp again, a line at a time, with regular expressions and fractions."""
+"""The reader of native/libsvm.cpp again, a line at a time: regular expressions, fractions."""
 
 import re
 from decimal import Decimal
@@ -12,19 +12,19 @@ INT64 = range(-(2**63), 2**63)
 LIMIT = 2**128 - 2**103  # from here on the nearest float32 is infinite
 
 
-class Fault(Exception):
+class FaultError(Exception):
     pass
 
 
 def nearest(text):
     """The float32 nearest to a decimal number, ties to even: by fractions, without a detour."""
     if not NUMBER.fullmatch(text):
-        raise Fault
+        raise FaultError
     size = Decimal(text).adjusted() if Decimal(text) else 0
     if size < -60 or not Decimal(text):
         return np.float32(-0.0 if text[0] == "-" else 0.0)
     if size > 60 or abs(Fraction(text)) >= LIMIT:
-        raise Fault
+        raise FaultError
     exact = Fraction(text)
     with np.errstate(over="ignore"):
         guess = np.float32(float(exact))
@@ -39,17 +39,17 @@ def nearest(text):
 
 def label(text, multilabel):
     if not NUMBER.fullmatch(text):
-        raise Fault
+        raise FaultError
     if WHOLE.fullmatch(text) and int(text) in INT64:
         number = int(text)
     else:
         value = float(text)
         vanished = value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])
         if vanished or not abs(value) < 9e15 or value != int(value):
-            raise Fault
+            raise FaultError
         number = int(value)
     if multilabel and not 0 <= number < 2**24:
-        raise Fault
+        raise FaultError
     return number
 
 
@@ -62,26 +62,26 @@ def row(line, zero_based=False, multilabel=False, n_features=0, drop_beyond=Fals
     if not (multilabel and ":" in tokens[0]):
         words = tokens.pop(0).split(",")
         if len(words) > 1 and not multilabel:
-            raise Fault
+            raise FaultError
         labels = [label(word, multilabel) for word in words]
     entries = {}
     for token in tokens:
         name, colon, value = token.partition(":")
         if name == "qid" and not entries:
             if not re.fullmatch("-?[0-9]+", value) or int(value) not in INT64:
-                raise Fault
+                raise FaultError
             continue
         if not colon or not re.fullmatch("[0-9]+", name):
-            raise Fault
+            raise FaultError
         index, number = int(name) - (not zero_based), nearest(value)
         if not 0 <= index <= 2**31 - 2:
-            raise Fault
+            raise FaultError
         if n_features and index >= n_features:
             if not drop_beyond:
-                raise Fault
+                raise FaultError
             continue
         if index in entries:
-            raise Fault
+            raise FaultError
         entries[index] = number
     return labels, dict(sorted(entries.items()))
 
@@ -92,7 +92,7 @@ def rows(text, **rules):
     for number, line in enumerate(text.decode("latin-1").split("\n")):
         try:
             one = row(line, **rules)
-        except Fault:
+        except FaultError:
             faults.append(number)
         else:
             found += [] if one is None else [one]

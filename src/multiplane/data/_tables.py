@@ -289,12 +289,12 @@ def _csr(table: Any, path: str) -> Any:
         raise DataError(f"{path}: lists of indices and of values differ in length")
     begin = np.append(0, np.cumsum(sizes["indices"]))
     indices = np.asarray(lists["indices"].flatten())
-    values = np.asarray(lists["values"].flatten(), dtype=np.float32)
+    values = np.array(lists["values"].flatten(), dtype=np.float32)
     if indices.dtype.kind not in "iu":
         raise DataError(f"{path}: indices must be whole numbers, got {indices.dtype}")
     if len(indices) and (indices.min() < 0 or indices.max() >= 2**31 - 1):
         raise DataError(f"{path}: an index is not within 0 … {2**31 - 2}")
-    indices = indices.astype(np.int32)
+    indices = indices.astype(np.int32)  # a copy, as the values are: Arrow's cannot be sorted
     width = int(indices.max(initial=-1)) + 1
     X = sp.csr_matrix((values, indices, begin.astype(np.int32)), shape=(len(begin) - 1, width))
     X.sort_indices()
