@@ -27,7 +27,17 @@ def test_public_names():
     for name in multiplane.__all__:
         assert getattr(multiplane, name) is not None
     public = {name for name in vars(multiplane) if not name.startswith("_")}
-    internal = {"persistence", "data", "exploration", "models", "solvers", "estimators", "progress"}
+    internal = {
+        "cli",
+        "estimators",
+        "exploration",
+        "exporting",
+        "models",
+        "persistence",
+        "progress",
+        "reporting",
+        "solvers",
+    }
     assert public - internal == set(multiplane.__all__) - {"__version__"}
     assert set(multiplane.__all__) <= set(dir(multiplane))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

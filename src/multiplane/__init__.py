@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from multiplane import datasets, features, links, theory
+    from multiplane import data, datasets, features, links, theory
     from multiplane._config import show_config
     from multiplane.estimators._hyperplanes import (
         AMMClassifier,
@@ -47,6 +47,7 @@ __all__ = [
     "StagewiseLeastSquaresClassifier",
     "__version__",
     "compile",
+    "data",
     "datasets",
     "explore",
     "features",
@@ -81,7 +82,7 @@ _HOMES = {
     "persistence._compile": ["compile"],
     "persistence._estimators": ["load", "save"],
 }
-_MODULES = ("datasets", "features", "links", "theory")
+_MODULES = ("data", "datasets", "features", "links", "theory")
 
 
 def __getattr__(name: str) -> _Any:
