@@ -27,6 +27,7 @@ if _TYPE_CHECKING:
     from multiplane.models._predictor import Predictor
     from multiplane.persistence._compile import compile
     from multiplane.persistence._estimators import load, save
+    from multiplane.exporting._export import export
 
     __version__: str
 
@@ -50,6 +51,7 @@ __all__ = [
     "data",
     "datasets",
     "explore",
+    "export",
     "features",
     "links",
     "load",
@@ -81,6 +83,7 @@ _HOMES = {
     "models._predictor": ["Predictor"],
     "persistence._compile": ["compile"],
     "persistence._estimators": ["load", "save"],
+    "exporting._export": ["export"],
 }
 _MODULES = ("data", "datasets", "features", "links", "theory")
 

@@ -1,0 +1,1 @@
+"""Fitted classifiers as files for other runtimes: ONNX graphs and C headers."""

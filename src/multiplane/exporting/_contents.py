@@ -1,0 +1,172 @@
+"""What there is to export of a fitted classifier, whatever the format."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from multiplane._arrays import Place
+from multiplane.estimators._least_squares_base import LeastSquaresClassifier
+from multiplane.links import Identity, Logistic, Softmax, project_simplex
+from multiplane.models._least_squares import (
+    Basis,
+    CalibratedModel,
+    StagewiseModel,
+    cube,
+    identity,
+    square,
+)
+
+# Nothing here imports the compiled module: least squares do without it.
+
+Probabilities = Literal["softmax", "logistic", "simplex", "cube"]
+Function = Literal["identity", "square", "cube"]
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """Those of a class side by side; the highest score of a class is its score."""
+
+    coef: NDArray[np.float32]  # (m, d)
+    intercept: NDArray[np.float32]  # (m,)
+    first: NDArray[np.int64]  # (n_classes + 1,): class c owns those from first[c] to first[c + 1]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """f_c(x) = Σ_j coef_jc k(v_j, x)."""
+
+    vectors: NDArray[np.float32]  # (s, d)
+    coef: NDArray[np.float32]  # (s, n_classes)
+    kind: str  # "rbf", "poly", "linear" or "sigmoid"
+    gamma: float
+    coef0: float
+    degree: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A classifier, taken apart."""
+
+    model: Hyperplanes | Kernel | StagewiseModel | CalibratedModel
+    labels: list[int] | list[str]
+    n_features: int
+    feature_names: list[str] | None
+    made_by: str  # the class of the estimator
+    scaler: Any = None  # something with shift and factor, in float64
+    dtype: type[np.floating[Any]] = np.float32  # in which scores are computed
+    multilabel: bool = False
+    probabilities: Probabilities | None = None
+
+
+def contents(estimator: Any) -> Contents:
+    """Of a fitted classifier of this library; others are a TypeError."""
+    # The module is there if one of its objects is.
+    auto = sys.modules.get("multiplane.exploration._auto")
+    is_auto = auto is not None and isinstance(estimator, auto.AutoClassifier)
+    is_stream = hasattr(estimator, "_fitted_model")
+    if not (is_auto or is_stream or isinstance(estimator, LeastSquaresClassifier)):
+        raise TypeError(
+            f"model must be a fitted classifier of multiplane, got {type(estimator).__name__}; of "
+            f"a Pipeline or a search export the classifier inside, and prepare rows as it does"
+        )
+    check_is_fitted(estimator)
+    if is_auto:
+        estimator = estimator.estimator_
+    names = getattr(estimator, "feature_names_in_", None)
+    shared: dict[str, Any] = {
+        "labels": label_list(estimator.classes_),
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "made_by": type(estimator).__name__,
+    }
+    if isinstance(estimator, LeastSquaresClassifier):
+        return Contents(
+            model=estimator._model.at(Place.of(np.empty(0))),
+            dtype=np.float64 if estimator._dtype == "float64" else np.float32,
+            multilabel=estimator._multilabel,
+            probabilities=_probabilities(estimator),
+            **shared,
+        )
+    model = estimator._fitted_model()
+    return Contents(
+        model=_hyperplanes(model) if hasattr(model, "owner") else _kernel(estimator, model),
+        scaler=getattr(estimator, "scaler_", None),
+        **shared,
+    )
+
+
+def label_list(classes: Any) -> list[int] | list[str]:
+    """Whole numbers, be they bools or floats, as such; all other labels as text."""
+    labels = np.asarray(classes).tolist()
+    if all(isinstance(label, bool | int | float) for label in labels) and all(
+        abs(label) < 2**63 and label == int(label) for label in labels
+    ):
+        return [int(label) for label in labels]
+    return [str(label) for label in labels]
+
+
+def function_names(basis: Basis) -> list[Function]:
+    known: dict[Any, Function] = {identity: "identity", square: "square", cube: "cube"}
+    foreign = [function for function in basis if function not in known]
+    if foreign:
+        raise TypeError(
+            f"basis must be of 'identity', 'square' and 'cube' for an export, got {foreign[0]!r}: "
+            f"a function of your own has no form that other runtimes know"
+        )
+    return [known[function] for function in basis]
+
+
+def projection(model: CalibratedModel) -> Probabilities:
+    """Where the predictions between two rounds are projected to."""
+    return "simplex" if model.project is project_simplex else "cube"
+
+
+def foreign_map(map: Any) -> TypeError:
+    return TypeError(
+        f"features must come from the generators of multiplane.features for an export, got a "
+        f"{type(map).__name__}: a map of your own has no form that other runtimes know"
+    )
+
+
+def _hyperplanes(model: Any) -> Hyperplanes:
+    order = np.argsort(model.owner, kind="stable")
+    counts = np.bincount(model.owner, minlength=model.n_classes)
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Hyperplanes(model.coef[order], model.intercept[order], first)
+
+
+def _kernel(estimator: Any, model: Any) -> Kernel:
+    # As it was when the training began, whatever set_params has said since.
+    began = estimator._training.parameters
+    return Kernel(
+        model.support_vectors,
+        model.dual_coef,
+        began["kernel"],
+        float(estimator.gamma_),
+        float(began["coef0"]),
+        int(began["degree"]),
+    )
+
+
+def _probabilities(estimator: Any) -> Probabilities:
+    link: Any = Identity()
+    if hasattr(estimator, "link"):
+        link = estimator._link()
+    elif getattr(estimator, "update", None) == "logistic":
+        link = estimator._update().link
+    if type(link) is Softmax:
+        return "softmax"
+    if type(link) is Logistic:
+        return "logistic"
+    if type(link) is not Identity:
+        raise TypeError(
+            f"link must be one of multiplane.links for an export, got {type(link).__name__}: a "
+            f"function of your own has no form that other runtimes know"
+        )
+    return "cube" if estimator._multilabel else "simplex"
