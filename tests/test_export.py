@@ -16,8 +16,11 @@ import scipy.sparse as sp
 from helpers import FLAGSHIP, HYPERPLANES, problem, run_python
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 import multiplane
 from multiplane import (
@@ -253,10 +256,32 @@ def test_rows_are_scaled_first(run, tmp_path):
     assert len(set(answers["label"])) == 3
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["amm", "rbf", "fourier-axes", "softmax", "patches"])
+@both
+def test_pipelines(name, dtype, run, tmp_path):
+    X, y = problem(n=300, d=84 if name == "patches" else 7)
+    X = (3 * X + np.arange(X.shape[1])).astype(dtype)
+    X[205] = 0
+    steps = [StandardScaler(), "passthrough", MaxAbsScaler(), Normalizer(), clone(ALL[name])]
+    clf = make_pipeline(*steps).fit(X[:200], y[:200])
+    check(run(clf, X[200:], tmp_path), clf, X[200:].astype(np.float32))
+
+
+@both
+def test_scalers_that_do_less(run, tmp_path):
+    X, y = problem()
+    for step in (StandardScaler(with_mean=False), StandardScaler(with_std=False)):
+        clf = make_pipeline(step, AMMClassifier(random_state=0)).fit(X + 1, y)
+        check(run(clf, X, tmp_path), clf, X)
+
+
 @both
 def test_what_auto_has_chosen(run, tmp_path):
     X, y = problem(n=60)
-    clf = AutoClassifier(time_budget=None, random_state=0).fit(X, y)
+    clf = AutoClassifier(time_budget=1, random_state=0).fit(X, y)
+    check(run(clf, X, tmp_path), clf, X)
+    clf.estimator_ = make_pipeline(Normalizer(), AMMClassifier(random_state=0)).fit(X, y)
     check(run(clf, X, tmp_path), clf, X)
 
 
@@ -585,9 +610,15 @@ def test_errors(tmp_path):
     for name in ("2d", "a-b", "", "_x", "ä"):
         with pytest.raises(ValueError, match="name must be a letter"):
             export(clf, tmp_path / "model.h", name=name)
-    with pytest.raises(TypeError, match="got LogisticRegression; of a Pipeline"):
+    with pytest.raises(TypeError, match="got LogisticRegression; of a search pass best_estimator_"):
         export(LogisticRegression(), tmp_path / "model.h")
-    for unfitted in (PegasosClassifier(), GeneralizedLeastSquaresClassifier(), AutoClassifier()):
+    X, y = problem()
+    for step in (PCA(3), Normalizer(norm="l1"), MaxAbsScaler(clip=True)):
+        pipeline = make_pipeline(step, PegasosClassifier()).fit(X, y)
+        with pytest.raises(TypeError, match=f"got {type(step).__name__}.*prepare rows as"):
+            export(pipeline, tmp_path / "model.h")
+    some = [PegasosClassifier(), GeneralizedLeastSquaresClassifier(), AutoClassifier()]
+    for unfitted in [*some, make_pipeline(Normalizer(), PegasosClassifier())]:
         with pytest.raises(NotFittedError):
             export(unfitted, tmp_path / "model.h")
     with pytest.raises(FileNotFoundError):

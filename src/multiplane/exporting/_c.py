@@ -16,6 +16,7 @@ import numpy as np
 
 from multiplane.exporting import _c_parts as parts
 from multiplane.exporting._contents import (
+    Affine,
     Contents,
     Hyperplanes,
     Kernel,
@@ -40,11 +41,8 @@ def c_header(contents: Contents, name: str) -> str:
     h = Header(contents, name)
     labels = _labels(h)
     row, body = "x", _body(h, contents.model)
-    if contents.scaler is not None:
-        h.table(contents.scaler.shift, "shift", "double")
-        h.table(contents.scaler.factor, "factor", "double")
-        h.use(parts.SCALED)
-        row, body = "row", parts.SCALE + body
+    if contents.steps:
+        row, body = "row", _prepared(h) + body
     h.use(parts.RAW, row=row, body=h.fill(body))
     h.use(parts.END)
     words = {"and_probabilities": "", "show_probabilities": ""}
@@ -76,7 +74,8 @@ class Header:
             "NAME": name.upper(),
             "real": self.real,
             "f": "" if self.real == "double" else "f",
-            "input": "float",  # what features are made from
+            "x": self.real if contents.steps else "float",  # rows as the model wants them
+            "input": self.real if contents.steps else "float",  # what features are made from
             "n_features": str(contents.n_features),
             "n_classes": str(len(contents.labels)),
         }
@@ -178,6 +177,25 @@ def _braces(words: list[str]) -> str:
     if len(lines) == 1:
         return f"{{{lines[0]}}}"
     return "{\n  " + ",\n  ".join(lines) + "}"
+
+
+# --- rows -------------------------------------------------------------------------------------
+
+
+def _prepared(h: Header) -> str:
+    """Lines that make x, as the model wants it, of a row; in double, rounded at the end."""
+    lines = ["double z[${NAME}_N_FEATURES];", "${x} x[${NAME}_N_FEATURES];", "int i;"]
+    each = "for (i = 0; i < ${NAME}_N_FEATURES; ++i)"
+    lines.append(f"{each} z[i] = row[i];")
+    for step in h.contents.steps:
+        if isinstance(step, Affine):
+            shift, factor = h.table(step.shift, kind="double"), h.table(step.factor, kind="double")
+            lines.append(f"{each} z[i] = (z[i] - {shift}[i]) * {factor}[i];")
+        else:
+            h.use(parts.UNIT_LENGTH)
+            lines.append("${name}_unit_length(z);")
+    lines.append(f"{each} x[i] = (${{x}})z[i];\n")
+    return indent("\n".join(lines), "  ")
 
 
 # --- scores -------------------------------------------------------------------------------

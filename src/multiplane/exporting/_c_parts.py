@@ -1,5 +1,6 @@
 """What C headers are made of: templates in which ${name} is the model's name, ${NAME} the same in
-capitals and ${real} the type of float that scores are computed in, with ${f} as its suffix."""
+capitals, ${real} the type of float that scores are computed in, with ${f} as the suffix of its
+functions, and ${x} that of rows as the model wants them."""
 
 # --- frame --------------------------------------------------------------------------------
 
@@ -45,19 +46,15 @@ BEGIN = """\
 #define ${NAME}_N_CLASSES ${n_classes}
 """
 
-SCALED = """\
-/* Rows as the model wants them. */
-static inline void ${name}_scaled(const float *row, float *x)
+UNIT_LENGTH = """\
+static inline void ${name}_unit_length(double *z)
 {
-  int f;
-  for (f = 0; f < ${NAME}_N_FEATURES; ++f)
-    x[f] = (float)((row[f] - ${name}_shift[f]) * ${name}_factor[f]);
+  double square = 0;
+  int i;
+  for (i = 0; i < ${NAME}_N_FEATURES; ++i) square += z[i] * z[i];
+  if (square > 0)
+    for (i = 0; i < ${NAME}_N_FEATURES; ++i) z[i] /= sqrt(square);
 }
-"""
-
-SCALE = """\
-  float x[${NAME}_N_FEATURES];
-  ${name}_scaled(row, x);
 """
 
 RAW = """\
@@ -259,7 +256,7 @@ static inline ${real} ${name}_dot(const ${input} *x, const ${real} *w, int d)
 
 PROJECT = """\
 /* Along principal axes, seen from the mean. */
-static inline void ${name}_project(const float *x, ${real} *u)
+static inline void ${name}_project(const ${x} *x, ${real} *u)
 {
   const ${real} *axis = ${axes};
   int f, j;
@@ -345,7 +342,7 @@ static inline void ${name}_powers(const ${real} *p, int power, const ${real} *W,
 # above `high` first. A patch in the mirror is one read backwards in each line.
 POOL = """\
 /* Rectified responses of all patches to m filters, averaged over the cells of a grid. */
-static inline void ${name}_pool(const float *x, int m, const ${real} *filters, const ${real} *high,
+static inline void ${name}_pool(const ${x} *x, int m, const ${real} *filters, const ${real} *high,
                                 const ${real} *low, ${real} *q)
 {
   ${real} patch[${inputs}];
@@ -362,7 +359,7 @@ static inline void ${name}_pool(const float *x, int m, const ${real} *filters, c
           for (j = 0; j < ${patch}; ++j) {
             const int line = across * ${stride} + j;
             const int at = side ? ${width} - 1 - line : line;
-            const float *pixel = x + ((down * ${stride} + i) * ${width} + at) * ${channels};
+            const ${x} *pixel = x + ((down * ${stride} + i) * ${width} + at) * ${channels};
             for (h = 0; h < ${channels}; ++h) patch[n++] = pixel[h] - ${shift};
           }
 ${contrast}        for (k = 0; k < m; ++k, w += ${inputs}) {

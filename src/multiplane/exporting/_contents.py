@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from multiplane._arrays import Place
@@ -50,6 +52,19 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Affine:
+    """x ↦ (x − shift) · factor, feature by feature."""
+
+    shift: NDArray[np.float64]  # (d,)
+    factor: NDArray[np.float64]  # (d,)
+
+
+@dataclass(frozen=True)
+class UnitLength:
+    """x ↦ x / ‖x‖; zeros stay zeros."""
+
+
+@dataclass(frozen=True)
 class Contents:
     """A classifier, taken apart."""
 
@@ -58,46 +73,75 @@ class Contents:
     n_features: int
     feature_names: list[str] | None
     made_by: str  # the class of the estimator
-    scaler: Any = None  # something with shift and factor, in float64
+    # What is done to rows beforehand, in float64; they are then rounded to dtype.
+    steps: tuple[Affine | UnitLength, ...] = ()
     dtype: type[np.floating[Any]] = np.float32  # in which scores are computed
     multilabel: bool = False
     probabilities: Probabilities | None = None
 
 
 def contents(estimator: Any) -> Contents:
-    """Of a fitted classifier of this library; others are a TypeError."""
+    """Of a fitted classifier of this library, or a Pipeline that ends with one.
+
+    Others are a TypeError.
+    """
     # The module is there if one of its objects is.
     auto = sys.modules.get("multiplane.exploration._auto")
     is_auto = auto is not None and isinstance(estimator, auto.AutoClassifier)
-    is_stream = hasattr(estimator, "_fitted_model")
-    if not (is_auto or is_stream or isinstance(estimator, LeastSquaresClassifier)):
+    if is_auto or isinstance(estimator, Pipeline):
+        check_is_fitted(estimator)
+    whole = estimator.estimator_ if is_auto else estimator
+    before, classifier = [], whole
+    if isinstance(whole, Pipeline):
+        before, classifier = [step for _, step in whole.steps[:-1]], whole.steps[-1][1]
+    is_least_squares = isinstance(classifier, LeastSquaresClassifier)
+    if not is_least_squares and not hasattr(classifier, "_fitted_model"):
         raise TypeError(
-            f"model must be a fitted classifier of multiplane, got {type(estimator).__name__}; of "
-            f"a Pipeline or a search export the classifier inside, and prepare rows as it does"
+            f"model must be a fitted classifier of multiplane, or a Pipeline that ends with one, "
+            f"got {type(classifier).__name__}; of a search pass best_estimator_"
         )
-    check_is_fitted(estimator)
-    if is_auto:
-        estimator = estimator.estimator_
+    check_is_fitted(classifier)
     names = getattr(estimator, "feature_names_in_", None)
     shared: dict[str, Any] = {
-        "labels": label_list(estimator.classes_),
+        "labels": label_list(classifier.classes_),
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "made_by": type(estimator).__name__,
+        "made_by": type(classifier).__name__,
     }
-    if isinstance(estimator, LeastSquaresClassifier):
+    steps = [_step(step) for step in before if step not in (None, "passthrough")]
+    if is_least_squares:
         return Contents(
-            model=estimator._model.at(Place.of(np.empty(0))),
-            dtype=np.float64 if estimator._dtype == "float64" else np.float32,
-            multilabel=estimator._multilabel,
-            probabilities=_probabilities(estimator),
+            model=classifier._model.at(Place.of(np.empty(0))),
+            steps=tuple(steps),
+            dtype=np.float64 if classifier._dtype == "float64" else np.float32,
+            multilabel=classifier._multilabel,
+            probabilities=_probabilities(classifier),
             **shared,
         )
-    model = estimator._fitted_model()
+    model = classifier._fitted_model()
+    scaler = getattr(classifier, "scaler_", None)
+    if scaler is not None:
+        steps.append(Affine(scaler.shift, scaler.factor))
     return Contents(
-        model=_hyperplanes(model) if hasattr(model, "owner") else _kernel(estimator, model),
-        scaler=getattr(estimator, "scaler_", None),
+        model=_hyperplanes(model) if hasattr(model, "owner") else _kernel(classifier, model),
+        steps=tuple(steps),
         **shared,
+    )
+
+
+def _step(step: Any) -> Affine | UnitLength:
+    """Of a Pipeline, before the classifier: what `explore` prepares rows with."""
+    kind, n_features = type(step), getattr(step, "n_features_in_", 0)
+    if kind in (StandardScaler, MaxAbsScaler) and not getattr(step, "clip", False):
+        mean = getattr(step, "mean_", None)  # found, but not used, without with_mean
+        shift = np.zeros(n_features) if mean is None or not step.with_mean else mean
+        scale = np.ones(n_features) if step.scale_ is None else step.scale_
+        return Affine(shift.astype(np.float64), 1 / scale.astype(np.float64))
+    if kind is Normalizer and step.norm == "l2":
+        return UnitLength()
+    raise TypeError(
+        f"steps before the classifier must be StandardScaler, MaxAbsScaler or Normalizer for an "
+        f"export, got {step!r}; export the classifier alone, and prepare rows as that step does"
     )
 
 

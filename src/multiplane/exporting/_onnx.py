@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from multiplane.exporting._contents import (
+    Affine,
     Contents,
     Hyperplanes,
     Kernel,
+    UnitLength,
     foreign_map,
     function_names,
     projection,
@@ -102,13 +104,10 @@ def onnx_model(contents: Contents, name: str) -> Any:
     from multiplane import __version__
 
     g = Graph(np.float64)
-    x = "X"
-    if contents.scaler is not None:  # in float64, then rounded, as the estimator does
-        centred = g("Sub", g.cast(x, np.float64), contents.scaler.shift)
-        x = g.cast(g("Mul", centred, contents.scaler.factor), np.float32)
-    g.dtype = np.dtype(contents.dtype)
-    if contents.dtype is not np.float32:
+    x = _prepared(g, contents.steps)
+    if contents.steps or contents.dtype is not np.float32:
         x = g.cast(x, contents.dtype)
+    g.dtype = np.dtype(contents.dtype)
     n_classes = len(contents.labels)
     scores = _scores(g, contents.model, x, n_classes, contents.n_features)
 
@@ -142,6 +141,18 @@ def onnx_model(contents: Contents, name: str) -> Any:
     facts = {"producer": "multiplane", "version": __version__, "estimator": contents.made_by}
     helper.set_model_props(model, facts)
     return model
+
+
+def _prepared(g: Graph, steps: tuple[Affine | UnitLength, ...]) -> str:
+    """Rows as the model wants them, in float64."""
+    x = g.cast("X", np.float64) if steps else "X"
+    for step in steps:
+        if isinstance(step, Affine):
+            x = g("Mul", g("Sub", x, step.shift), step.factor)
+        else:
+            square = g("ReduceSum", g("Mul", x, x), np.array([1]), keepdims=1)
+            x = g("Div", x, g("Sqrt", g("Max", square, np.finfo(np.float64).tiny)))
+    return x
 
 
 def _scores(g: Graph, model: Any, x: str, n_classes: int, n_features: int) -> str:
