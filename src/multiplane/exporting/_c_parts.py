@@ -435,18 +435,20 @@ static inline void ${name}_logistic(${real} *p)
    (the sum of the j greatest entries - 1) / j. */
 static inline void ${name}_simplex(${real} *p)
 {
-  ${real} sorted[${NAME}_N_CLASSES], sum = -1, theta = 0;
+  ${real} sorted[${NAME}_N_CLASSES], sum = 0, theta = -1;
   int c, j;
   for (c = 0; c < ${NAME}_N_CLASSES; ++c) {
     for (j = c; j > 0 && sorted[j - 1] < p[c]; --j) sorted[j] = sorted[j - 1];
     sorted[j] = p[c];
   }
-  for (j = 0; j < ${NAME}_N_CLASSES; ++j) {
-    sum += sorted[j] - sorted[0];
-    if (j == 0 || sum / (j + 1) > theta) theta = sum / (j + 1);
+  for (j = 1; j < ${NAME}_N_CLASSES; ++j) {
+    sum += sorted[j] - sorted[0]; /* seen from the greatest: 1 is not lost beside it */
+    if ((sum - 1) / (j + 1) > theta) theta = (sum - 1) / (j + 1);
   }
-  theta += sorted[0];
-  for (c = 0; c < ${NAME}_N_CLASSES; ++c) p[c] = p[c] > theta ? p[c] - theta : 0;
+  for (c = 0; c < ${NAME}_N_CLASSES; ++c) {
+    p[c] -= sorted[0];
+    p[c] = p[c] > theta ? p[c] - theta : 0;
+  }
 }
 """,
     "cube": """\
