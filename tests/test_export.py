@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from helpers import FLAGSHIP, HYPERPLANES, problem, run_python
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -29,6 +29,7 @@ from multiplane import (
     BudgetedPegasosClassifier,
     CalibratedLeastSquaresClassifier,
     GeneralizedLeastSquaresClassifier,
+    MultiplaneClassifier,
     PegasosClassifier,
     ProjectronClassifier,
     StagewiseLeastSquaresClassifier,
@@ -50,6 +51,7 @@ from multiplane.models._scaling import Scaling
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
+ReferenceEvaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (cc)")
@@ -218,6 +220,41 @@ def test_float64(name, run, tmp_path):
     check(run(clf, X, tmp_path), clf, X)
 
 
+@pytest.mark.parametrize("name", ["softmax", "calibrated", "fourier"])
+@both
+def test_float64_is_not_given_away(name, run, tmp_path):
+    """The digits that float32 lacks for rows far from zero are in the model."""
+    X, y = problem(n=300)
+    X += 4096
+    clf = clone(ALL[name]).fit(X[:200].astype(np.float64), y[:200])
+    check(run(clf, X[200:], tmp_path), clf, X[200:])
+
+
+@pytest.mark.parametrize("name", ["gamm", "rbf", "sigmoid", "calibrated", "polynomial", "patches"])
+@both
+def test_rows_far_from_those_of_training(name, run, tmp_path):
+    clf, X = fitted(name, dtype="float64")
+    rows = np.concatenate([20 * X[:30], np.zeros_like(X[:1]), X[:5] / 1000])
+    check(run(clf, rows, tmp_path), clf, rows)
+
+
+REAL = {
+    "multiplane": MultiplaneClassifier(n_hyperplanes=8, alpha=1e-5, max_iter=10, random_state=0),
+    "budgeted": BudgetedPegasosClassifier(gamma=1e-3, alpha=1e-3, budget=50, random_state=0),
+    "stagewise": StagewiseLeastSquaresClassifier(block_size=64, n_stages=4, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+@both
+def test_real_rows(name, run, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X = X.astype(np.float32)
+    clf = clone(REAL[name]).fit(X[:1000], y[:1000])
+    assert clf.score(X[1000:], y[1000:]) > 0.85
+    check(run(clf, X[1000:], tmp_path), clf, X[1000:])
+
+
 @pytest.mark.parametrize(
     "name", ["softmax", "identity", "calibrated", "fourier-logistic", "subset"]
 )
@@ -239,8 +276,13 @@ def test_as_cpp(name, tmp_path):
 @pytest.mark.parametrize("name", [*HYPERPLANES, *FLAGSHIP])
 def test_fused_scores_have_the_same_bits(name, tmp_path):
     clf, X = fitted(name)
+    scaling = Scaling(X[:5].mean(axis=0, dtype=np.float64), np.geomspace(0.1, 10, 7))
     answers = run_c(clf, X, tmp_path / "model.h", "-O2", "-DMULTIPLANE_FMA")
     assert np.array_equal(answers["scores"].astype(np.float32), clf.decision_function(X))
+    scaled = copy.copy(clf)
+    scaled.scaler_ = scaling
+    answers = run_c(scaled, X, tmp_path / "model.h", "-O2", "-DMULTIPLANE_FMA")
+    assert np.array_equal(answers["scores"].astype(np.float32), clf.decision_function(scaling(X)))
 
 
 @both
@@ -254,6 +296,17 @@ def test_rows_are_scaled_first(run, tmp_path):
     answers = run(scaled, rows, tmp_path)
     check(answers, clf, scaling(rows))
     assert len(set(answers["label"])) == 3
+
+
+def test_bits_are_promised_where_they_can_be_had(tmp_path):
+    X, y = problem()
+    clf = AMMClassifier(random_state=0).fit(X, y)
+    scaled = copy.copy(clf)
+    scaled.scaler_ = Scaling(np.ones(7), np.ones(7))
+    models = [clf, scaled, make_pipeline(StandardScaler(), clf).fit(X, y), fitted("rbf")[0]]
+    for model, promised in zip(models, [True, True, False, False], strict=True):
+        export(model, tmp_path / "model.h")
+        assert ("the same bits" in (tmp_path / "model.h").read_text()) == promised
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -434,6 +487,15 @@ def test_one_row_at_a_time(name, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     alone = np.concatenate([session.run(["scores"], {"X": x[None]})[0] for x in X[:5]])
     np.testing.assert_allclose(alone, together[:5], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gamm", "poly", "calibrated", "fourier-logistic", "patches"])
+def test_another_runtime(name, tmp_path):
+    """ONNX's own, which is slow and strict."""
+    clf, X = fitted(name)
+    export(clf, tmp_path / "model.onnx")
+    runtime = ReferenceEvaluator(str(tmp_path / "model.onnx"))
+    check(dict(zip(runtime.output_names, runtime.run(None, {"X": X}), strict=True)), clf, X)
 
 
 def test_onnx_is_asked_for_courteously(tmp_path, monkeypatch):

@@ -129,9 +129,8 @@ def _comment(h: Header) -> str:
     usage = h.fill(parts.USAGE_OF_LABELS if c.multilabel else parts.USAGE)
     if c.probabilities is not None:
         usage += "\n" + h.fill(parts.USAGE_OF_PROBABILITIES)
-    exact = isinstance(c.model, Hyperplanes)
-    paragraphs = [fill(facts, _WIDTH), usage, h.fill(parts.TRY_IT)]
-    paragraphs.append(parts.EXACT if exact else parts.CLOSE)
+    promise = parts.EXACT if c.exact else parts.CLOSE
+    paragraphs = [fill(facts, _WIDTH), usage, h.fill(parts.TRY_IT), promise]
     if c.feature_names is not None:
         names = ", ".join(_quoted(name) for name in c.feature_names)
         names = names.replace("*/", "*\\057").replace("/*", "/\\052")

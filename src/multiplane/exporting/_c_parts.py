@@ -33,8 +33,8 @@ same without exception: multiply-adds are then fused (fmaf of math.h), as multip
 fast where the processor can do so and slow where it cannot."""
 
 CLOSE = """\
-Scores are those of decision_function but for rounding, 1e-5 of their scale, and labels those of
-predict where no two classes are nearer than that."""
+Scores are those of decision_function but for rounding, usually less than 1e-5 of their scale, and
+labels those of predict where no two classes are nearer than that."""
 
 BEGIN = """\
 #ifndef ${NAME}_H

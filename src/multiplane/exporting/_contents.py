@@ -78,6 +78,7 @@ class Contents:
     dtype: type[np.floating[Any]] = np.float32  # in which scores are computed
     multilabel: bool = False
     probabilities: Probabilities | None = None
+    exact: bool = False  # whether the very bits of scores can be had by multiply-adds in order
 
 
 def contents(estimator: Any) -> Contents:
@@ -125,6 +126,8 @@ def contents(estimator: Any) -> Contents:
     return Contents(
         model=_hyperplanes(model) if hasattr(model, "owner") else _kernel(classifier, model),
         steps=tuple(steps),
+        # What scikit-learn's scalers round depends on the type of the rows.
+        exact=hasattr(model, "owner") and not before,
         **shared,
     )
 

@@ -26,13 +26,14 @@ def export(
 
     ``model.onnx`` becomes an ONNX graph, ``model.h`` a C99 header without allocation or
     dependencies. Both give the labels of `predict`, but for rows so near a boundary that rounding
-    decides, and scores within 1e-5 of their scale. The same model gives the same bytes.
+    decides, and its scores, usually to 1e-5 of their scale. The same model gives the same bytes.
     docs/deployment.md shows how to use the files.
 
     Parameters
     ----------
-    model : classifier of this library
-        Fitted. Of an `AutoClassifier` the estimator it has chosen is written.
+    model : classifier of this library, or a Pipeline that ends with one
+        Fitted. Of an `AutoClassifier` what it has chosen is written. In a Pipeline the steps before
+        may be scikit-learn's StandardScaler, MaxAbsScaler and Normalizer.
     path : str or path
         Where to. It is there whole or not at all.
     format : {"onnx", "c"} or None, default=None
@@ -69,7 +70,7 @@ def export(
             f"export writes 'onnx' (model.onnx) and 'c' (model.h), got {given}; use one of these "
             f"endings, or pass format"
         )
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII):
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(
             f"name must be a letter followed by letters, digits and underscores, got {name!r}; "
             f"for example 'iris'"
