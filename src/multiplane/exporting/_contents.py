@@ -124,7 +124,7 @@ def contents(estimator: Any) -> Contents:
     if scaler is not None:
         steps.append(Affine(scaler.shift, scaler.factor))
     return Contents(
-        model=_hyperplanes(model) if hasattr(model, "owner") else _kernel(classifier, model),
+        model=_hyperplanes(model) if hasattr(model, "owner") else _kernel(model),
         steps=tuple(steps),
         # What scikit-learn's scalers round depends on the type of the rows.
         exact=hasattr(model, "owner") and not before,
@@ -188,17 +188,10 @@ def _hyperplanes(model: Any) -> Hyperplanes:
     return Hyperplanes(model.coef[order], model.intercept[order], first)
 
 
-def _kernel(estimator: Any, model: Any) -> Kernel:
-    # As it was when the training began, whatever set_params has said since.
-    began = estimator._training.parameters
-    return Kernel(
-        model.support_vectors,
-        model.dual_coef,
-        began["kernel"],
-        float(estimator.gamma_),
-        float(began["coef0"]),
-        int(began["degree"]),
-    )
+def _kernel(model: Any) -> Kernel:
+    # The machine knows its kernel, whatever set_params has said since.
+    vectors, coef, kind, gamma, coef0, degree = model.machine.__getstate__()
+    return Kernel(vectors, coef, kind, gamma, coef0, degree)
 
 
 def _probabilities(estimator: Any) -> Probabilities:

@@ -1,8 +1,8 @@
 """ONNX graphs of classifiers.
 
-Only operators of the default domain, as they stand in opset 13: float32 and float64 ones that
-every runtime of the last years has. Scores are computed in the type of float that the model was
-trained in, so that 1e-5 is not a question; what goes in and out is float32.
+Only operators of the default domain, as they stand in opset 13, which every runtime of the last
+years reads. Scores are computed in the type of float that the model was trained in; rows come in
+and scores go out as float32.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Graph:
     def constant(self, value: Any) -> str:
         """Its name; what is there already is used again."""
         array = np.asarray(value)
-        if array.dtype.kind == "f":
-            array = array.astype(self.dtype)
+        if array.dtype.kind in "fi":
+            array = array.astype(self.dtype if array.dtype.kind == "f" else np.int64)
         key = (array.shape, array.dtype.str, sha256(array.tobytes()).digest())
         if key not in self.constants:
             self.n_bytes += array.nbytes
@@ -326,7 +326,7 @@ def _logits(g: Graph, map: Logits, rows: str) -> str:
 
 
 def _columns(g: Graph, map: Columns, rows: str) -> str:
-    return g("Gather", rows, np.asarray(map.columns, dtype=np.int64), axis=1)
+    return g("Gather", rows, np.asarray(map.columns), axis=1)
 
 
 def _pooled(g: Graph, map: Pooled, rows: str) -> str:
