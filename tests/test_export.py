@@ -134,7 +134,7 @@ def compiled(header, *options, language="c"):
     """The example in a header, as a program."""
     standard = "-std=c99" if language == "c" else "-std=c++11"
     program = str(header) + ".out"
-    command = [CC, standard, *STRICT, "-O1", f"-D{header.stem.upper()}_EXAMPLE", *options]
+    command = [CC, standard, *STRICT, f"-D{header.stem.upper()}_EXAMPLE", *options]
     command += ["-x", language, str(header), "-o", program, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
