@@ -39,12 +39,15 @@ from multiplane import (
 from multiplane.exporting._contents import label_list
 from multiplane.features import (
     ConvolutionalPatches,
+    FeatureGenerator,
+    FeatureMap,
     FeatureSubset,
     RandomFourier,
     RandomLogit,
     RandomPolynomial,
+    Same,
+    Source,
 )
-from multiplane.features._base import FeatureGenerator, FeatureMap, Same, Source
 from multiplane.links import Softmax
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
