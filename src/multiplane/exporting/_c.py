@@ -24,11 +24,18 @@ from multiplane.exporting._contents import (
     function_names,
     projection,
 )
-from multiplane.features._base import Chain, FeatureMap, Same
-from multiplane.features._patches import _FLOOR, Pairs, Pooled, pooling_matrix
-from multiplane.features._random import Fourier, Logits, Products, Project
-from multiplane.features._subset import Columns
+from multiplane.models._image_maps import _FLOOR, Pairs, Pooled, pooling_matrix
 from multiplane.models._least_squares import Basis, CalibratedModel, StagewiseModel, Standard
+from multiplane.models._maps import (
+    Chain,
+    Columns,
+    FeatureMap,
+    Fourier,
+    Logits,
+    Products,
+    Project,
+    Same,
+)
 
 _WIDTH = 95  # of a line
 _TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32, "int": np.int32}

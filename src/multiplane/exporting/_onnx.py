@@ -23,15 +23,22 @@ from multiplane.exporting._contents import (
     function_names,
     projection,
 )
-from multiplane.features._base import Chain, FeatureMap, Same
-from multiplane.features._patches import _FLOOR, Pairs, Pooled, patch_columns, pooling_matrix
-from multiplane.features._random import Fourier, Logits, Products, Project
-from multiplane.features._subset import Columns
+from multiplane.models._image_maps import _FLOOR, Pairs, Pooled, patch_columns, pooling_matrix
 from multiplane.models._least_squares import (
     Basis,
     CalibratedModel,
     StagewiseModel,
     Standard,
+)
+from multiplane.models._maps import (
+    Chain,
+    Columns,
+    FeatureMap,
+    Fourier,
+    Logits,
+    Products,
+    Project,
+    Same,
 )
 
 OPSET, IR_VERSION = 13, 7  # ONNX 1.8, onnxruntime 1.6: of the year 2020
