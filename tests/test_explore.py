@@ -20,6 +20,7 @@ from multiplane import (
     StagewiseLeastSquaresClassifier,
     explore,
 )
+from multiplane._numbers import duration, wilson
 from multiplane.datasets import make_checkerboard
 from multiplane.exploration import _explore, _race
 from multiplane.exploration._answers import (
@@ -30,8 +31,7 @@ from multiplane.exploration._answers import (
 )
 from multiplane.exploration._candidates import Family, Habits, Size, code, families
 from multiplane.exploration._curves import ERRORS, SECONDS, Line
-from multiplane.exploration._race import MARGIN, Race, fitted, wilson
-from multiplane.exploration._report import duration
+from multiplane.exploration._race import MARGIN, Race, fitted
 from multiplane.models._size import n_numbers
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multiplane._numbers import percent
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE
 from multiplane.exploration._curves import Prior
 from multiplane.exploration._race import (
@@ -25,12 +26,6 @@ GROWTH_QUESTION = "More data, or a bigger model?"
 CLASSES_QUESTION = "Which classes need several hyperplanes?"
 
 _SHOWN = 8  # classes
-
-
-def percent(share: float) -> str:
-    """Two digits more than matter: 3.21 %, 0.042 %."""
-    digits = 2 if share >= 0.001 or share == 0 else 3
-    return f"{100 * share:.{digits}f} %"
 
 
 def answers(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from multiplane._numbers import wilson
 from multiplane.estimators._labels import ranks
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family
 from multiplane.exploration._curves import ERRORS, SECONDS, Forecast, Line, Prior
@@ -67,14 +68,6 @@ class Measurement:
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
         return wilson(float(np.count_nonzero(self.wrong)), len(self.wrong), z)
-
-
-def wilson(n_wrong: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval for a share."""
-    middle = (n_wrong + z**2 / 2) / (n + z**2)
-    half = z / (n + z**2) * np.sqrt(n_wrong * (1 - n_wrong / n) + z**2 / 4)
-    low, high = float(middle - half), float(middle + half)
-    return min(max(0.0, low), n_wrong / n), max(min(1.0, high), n_wrong / n)  # but for rounding
 
 
 @dataclass

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import io
-from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from multiplane.exploration._answers import percent
+from multiplane._html import data_uri, table
+from multiplane._html import text as escaped
+from multiplane._numbers import duration, percent
 
 if TYPE_CHECKING:
     from multiplane.exploration._explore import Exploration
@@ -18,13 +18,13 @@ _COLUMNS = ("", "error", "95 %", "training", "prediction", "size", "measured at"
 
 
 def text(found: Exploration) -> str:
-    table = [_COLUMNS, *_rows(found)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
+    lines_of_table = [_COLUMNS, *_rows(found)]
+    widths = [max(len(row[i]) for row in lines_of_table) for i in range(len(_COLUMNS))]
     lines = [_head(found), ""]
     for question, answer in found.answers.items():
         lines += [question, fill(answer, _WIDTH, initial_indent="  ", subsequent_indent="  ")]
     lines.append("")
-    for row in table:
+    for row in lines_of_table:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join(cells))
@@ -37,20 +37,15 @@ def text(found: Exploration) -> str:
 def html(found: Exploration) -> str:
     """Self-contained; colours are the notebook's own."""
     questions = "".join(
-        f"<dt><b>{escape(question)}</b></dt><dd>{escape(answer)}</dd>"
+        f"<dt><b>{escaped(question)}</b></dt><dd>{escaped(answer)}</dd>"
         for question, answer in found.answers.items()
     )
-    cells = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in _rows(found)
-    )
     return (
-        f"<div><p>{escape(_head(found))}</p><dl>{questions}</dl>"
-        f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-        f"{''.join(f'<p>{escape(line)}</p>' for line in _notes(found))}"
+        f"<div><p>{escaped(_head(found))}</p><dl>{questions}</dl>"
+        f"{table(_COLUMNS, _rows(found))}"
+        f"{''.join(f'<p>{escaped(line)}</p>' for line in _notes(found))}"
         f"{_picture(found)}<p>Recommended:</p>"
-        f"<pre>{escape(found.recommendation)}</pre></div>"
+        f"<pre>{escaped(found.recommendation)}</pre></div>"
     )
 
 
@@ -88,15 +83,6 @@ def _row(entry: dict[str, Any], mark: str) -> tuple[str, ...]:
     )
 
 
-def duration(seconds: float) -> str:
-    """Two or three digits and a unit."""
-    for unit, size in (("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)):
-        if seconds < 100 * size or (unit == "s" and seconds < 300):
-            value = seconds / size
-            return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
-    return f"{seconds / 3600:.1f} h"
-
-
 def _picture(found: Exploration) -> str:
     try:
         from multiplane.exploration._pictures import draw
@@ -104,8 +90,7 @@ def _picture(found: Exploration) -> str:
         return ""
     buffer = io.BytesIO()
     draw(found).savefig(buffer, format="png", dpi=100, bbox_inches="tight")
-    data = base64.b64encode(buffer.getvalue()).decode()
     return (
         f'<img style="max-width: 100%" alt="Learning curves, and error against training time, '
-        f'prediction time and size" src="data:image/png;base64,{data}">'
+        f'prediction time and size" src="{data_uri(buffer.getvalue())}">'
     )
