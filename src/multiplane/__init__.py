@@ -28,6 +28,7 @@ if _TYPE_CHECKING:
     from multiplane.persistence._compile import compile
     from multiplane.persistence._estimators import load, save
     from multiplane.exporting._export import export
+    from multiplane.reporting._report import report
 
     __version__: str
 
@@ -56,6 +57,7 @@ __all__ = [
     "links",
     "load",
     "save",
+    "report",
     "show_config",
     "theory",
 ]
@@ -84,6 +86,7 @@ _HOMES = {
     "persistence._compile": ["compile"],
     "persistence._estimators": ["load", "save"],
     "exporting._export": ["export"],
+    "reporting._report": ["report"],
 }
 _MODULES = ("data", "datasets", "features", "links", "theory")
 

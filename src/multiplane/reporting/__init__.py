@@ -1,0 +1,1 @@
+"""A page about a fitted classifier: `multiplane.report`."""
