@@ -211,7 +211,10 @@ class Effects:
         if not self.wins[i]:
             return ["wins no row"]
         right = self.found.wins_right[i] / self.wins[i]
-        return [f"wins {self.wins[i]:,}", f"{100 * right:.0f} % right"]
+        return [
+            f"wins {self.wins[i]:,}",
+            "all right" if right == 1 else f"{100 * right:.0f} % right",
+        ]
 
 
 def planes(found: Evaluation, effects: Effects, image: ImageShape | None) -> Section | None:

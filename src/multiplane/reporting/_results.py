@@ -47,7 +47,7 @@ def facts(found: Evaluation) -> list[Fact]:
             Fact(
                 "Baseline error",
                 percent(1 - float(found.of_class.max()) / found.weight),
-                f"always answering {_short(label)}, the most frequent",
+                f"always answering {_short(label, 20)}, the most frequent",
             ),
         ]
     if found.subject.has_probabilities:
@@ -62,13 +62,15 @@ def confusion(found: Evaluation) -> Section | None:
         return None
     matrix = found.confusion.tocsr()
     off = _off_diagonal(matrix)
-    errors = np.asarray(off.sum(axis=1)).ravel()
-    errors[:k] += np.asarray(off.sum(axis=0)).ravel()
     present = np.flatnonzero(found.of_class + found.as_class > 0)
     known = present[present < k]
     shown, many = known, len(known) > _CLASSES
     if many:
-        shown = np.sort(known[np.argsort(-errors[known], kind="stable")[:_CLASSES]])
+        # Both of the most confused pair, of the next one, and so on; then those with most rows.
+        by_rows = known[np.argsort(-found.of_class[known], kind="stable")]
+        pairs = np.stack([off.row, off.col], axis=1)[np.argsort(-off.data, kind="stable")]
+        order = dict.fromkeys([*pairs.ravel().tolist(), *by_rows.tolist()])
+        shown = np.sort([code for code in order if code < k][:_CLASSES])
     down = np.append(shown, k) if found.of_class[k] else shown
     names = [subject.label(int(i) if i < k else -1) for i in shown]
     body: str = heat_map(
@@ -79,22 +81,24 @@ def confusion(found: Evaluation) -> Section | None:
     )
     lead = "Rows are true classes, columns what was predicted; shades are shares of a row."
     if many:
-        lead += f" Of {len(known):,} classes these {_CLASSES} have most to do with errors."
+        lead += (
+            f" Of {len(known):,} classes, the {_CLASSES} that are most confused with each other."
+        )
     if off.nnz and k > 2:
-        pairs = table(("true", "taken for", "rows", "of the class"), _pairs(found, off))
-        body = beside(body, heading("Most confused") + scrolling(pairs))
+        worst = table(("true", "taken for", "rows", "of the class"), _pairs(found, off))
+        body = beside(body, heading("Most confused") + scrolling(worst))
     return Section("Confusion", lead, Markup(body))
 
 
 def _off_diagonal(matrix: Any) -> Any:
     off = matrix.tocoo()
     wrong = (off.row != off.col) & (off.data > 0)
-    shape = matrix.shape
-    return sp.csr_matrix((off.data[wrong], (off.row[wrong], off.col[wrong])), shape=shape)
+    places = (off.row[wrong], off.col[wrong])
+    return sp.coo_matrix((off.data[wrong], places), shape=matrix.shape)
 
 
 def _pairs(found: Evaluation, off: Any) -> list[tuple[str, ...]]:
-    off, k = off.tocoo(), len(found.subject.classes)
+    k = len(found.subject.classes)
     order = np.argsort(-off.data, kind="stable")[:_PAIRS]
     return [
         (
@@ -172,7 +176,7 @@ def mistakes(found: Evaluation, image: ImageShape | None) -> Section | None:
         items = [
             f"<li>{img(image.photo(_dense(m.row), low, high), f'row {m.number}')}"
             f"<span><b>{text(_short(_said(found, m.true)))} → "
-            f"{text(_short(_said(found, m.predicted)))}</b> row {m.number:,}<br>{m.margin:.3g}"
+            f"{text(_short(_said(found, m.predicted)))}</b> row {m.number:,}<br>{_margin(m.margin)}"
             f"</span></li>"
             for m in found.mistakes
         ]
@@ -180,7 +184,7 @@ def mistakes(found: Evaluation, image: ImageShape | None) -> Section | None:
         lead += f"{'distance' if subject.multilabel else 'margin'}."
         return Section("Mistakes", lead, Markup(f'<ul class="planes">{"".join(items)}</ul>'))
     rows = [
-        (f"{m.number:,}", _said(found, m.true), _said(found, m.predicted), f"{m.margin:.4g}")
+        (f"{m.number:,}", _said(found, m.true), _said(found, m.predicted), _margin(m.margin))
         for m in found.mistakes
     ]
     columns = ("row", "true", "predicted", "distance" if subject.multilabel else "margin")
@@ -189,6 +193,10 @@ def mistakes(found: Evaluation, image: ImageShape | None) -> Section | None:
         more = scrolling(table(columns, rows[_MISTAKES:], "words"))
         body += folded(f"{len(rows) - _MISTAKES} more", more)
     return Section("Mistakes", lead, Markup(body))
+
+
+def _margin(value: float) -> str:
+    return f"{value:.3f}" if value < 10 else f"{value:,.1f}" if value < 1e4 else f"{value:.2e}"
 
 
 def _said(found: Evaluation, answer: Any) -> str:

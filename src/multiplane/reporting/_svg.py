@@ -147,9 +147,8 @@ def heat_map(
     description = f"Confusion matrix of {len(names)} classes: true classes downwards, predicted "
     description += "ones across. The tables on this page have its numbers."
     picture = _svg(width, height, description, parts, wide=True)
-    return Markup(
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Confusion matrix">{picture}</div>'
-    )
+    box = '<div class="scroll" tabindex="0" role="region" aria-label="Confusion matrix">'
+    return Markup(f"{box}{picture}</div>")
 
 
 def bars(names: Sequence[str], values: Sequence[float], title: str) -> Markup:
