@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers import LEAST_SQUARES, VARIANTS, problem
+from helpers import LEAST_SQUARES, VARIANTS, problem, run_python
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -139,7 +139,7 @@ def digits():
 @pytest.fixture(scope="module")
 def board():
     X, y = make_checkerboard(2, 2, n=2000, random_state=0)
-    clf = GAMMClassifier(random_state=0, max_iter=3, prune_every=300).fit(X[:1000], y[:1000])
+    clf = GAMMClassifier(alpha=1e-4, max_iter=20, random_state=0).fit(X[:1000], y[:1000])
     return clf, (X[1000:], y[1000:])
 
 
@@ -385,6 +385,19 @@ def test_other_classifiers_and_pipelines():
     assert re.findall(r'aria-label="Largest features: (\w+) ', html)[0] in ("good", "bad")
 
 
+def test_least_squares_need_no_compiled_module():
+    process = run_python(
+        "import io, sys, numpy as np\n"
+        "sys.modules['multiplane._native'] = None\n"
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name.endswith('_native') else find(name, *a)\n"
+        "import multiplane\n"
+        "X = np.eye(4); clf = multiplane.GeneralizedLeastSquaresClassifier().fit(X, [0, 1, 0, 1])\n"
+        "multiplane.report(clf, (X, [0, 1, 0, 1]), sys.stdout)"
+    )
+    assert "calibration" in process.stdout, process.stderr
+
+
 def test_a_thousand_classes():
     random = np.random.RandomState(0)
     centres, codes = random.randn(1000, 12), np.arange(6000) % 1000
@@ -438,6 +451,9 @@ def test_degenerate_data():
     check(page(clf, (sp.csr_matrix(X.shape, dtype=np.float32), y)))
     flat = PegasosClassifier(random_state=0).fit(X[:, :2], y)
     assert "decision-regions" in sections(check(page(flat, (0 * X[:, :2], y))))
+    pruned = AMMClassifier(prune_every=1, prune_threshold=1e9).fit(X, y)
+    assert pruned.n_hyperplanes_ == 0
+    check(page(pruned, (X, y)))
     perfect = check(page(clf, (X, clf.predict(X))))
     assert "mistakes" not in sections(perfect)
     assert facts(perfect)["Error"][0] == "0.00 %"
@@ -466,6 +482,7 @@ def test_decision_regions_are_predictions(board):
     x, y = np.meshgrid(low_x + steps * (high_x - low_x), high_y - steps * (high_y - low_y))
     expected = clf.predict(np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float32))
     first = np.isclose(pixels, np.array([0, 0x72, 0xB2]) / 255, atol=0.01).all(axis=2)
+    assert 0.4 < first.mean() < 0.6
     # Points on a border may fall to either side by rounding.
     assert np.mean(first.ravel() == (expected == 0)) > 0.999
 
