@@ -360,7 +360,7 @@ def test_several_labels_a_row(make):
     for target in (Y, sp.csr_matrix(Y)):
         html = check(page(clf, (X, target)))
         found = facts(html)
-        assert found["Rows not all right"][0] == percent(np.mean((P != Y).any(axis=1)))
+        assert found["Rows wrong"][0] == percent(np.mean((P != Y).any(axis=1)))
         assert found["Labels wrong"][0] == percent(np.mean(P != Y))
         assert "confusion" not in sections(html)
         assert [row[0] for row in rows_of(html, "classes")] == [f"label {i}" for i in range(4)]

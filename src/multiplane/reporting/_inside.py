@@ -133,8 +133,7 @@ def training(found: Evaluation) -> Section | None:
     if scored:
         values = [1 - main[i]["validation_score"] for i in scored]
         errors.append(Line("validation", [x[i] for i in scored], values))
-    if not found.subject.multilabel:
-        errors.append(Line("these rows, at the end", [x[0], x[-1]], [found.error] * 2))
+    errors.append(Line("these rows, at the end", [x[0], x[-1]], [found.error] * 2))
     pictures = [lines(errors, x_label, "Error", share=True, whole=by_number)]
     pictures += _sizes(history)
     loss = [entry["loss"] for entry in main]

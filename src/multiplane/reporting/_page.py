@@ -56,9 +56,11 @@ table { border-collapse: collapse; font-size: 0.875rem; line-height: 1.45; }
 th, td { padding: 0.4rem 1.1rem 0.4rem 0; text-align: right; vertical-align: middle;
   border-bottom: 1px solid var(--line); white-space: nowrap; unicode-bidi: isolate; }
 th { font-weight: 500; color: var(--soft); }
-th:first-child, td:first-child, .words th, .words td { text-align: left; }
-td:first-child { max-width: 16rem; white-space: normal; min-width: 4.5rem; }
+th:first-child, td:first-child, .words th, .words td, .pairs :nth-child(2) { text-align: left; }
+td:first-child { white-space: normal; min-width: 4.5rem; }
+table { overflow-wrap: break-word; }
 .words td { white-space: normal; min-width: 5rem; max-width: 26rem; }
+.words td:last-child { overflow-wrap: anywhere; min-width: 9rem; }
 @media (max-width: 30rem) { body { padding-top: 2rem; } th, td { padding-right: 0.7rem; }
   section { margin-top: 3rem; } }
 details { margin: 0 0 1rem; }

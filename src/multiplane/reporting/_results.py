@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multiplane._html import Markup, table, text
+from multiplane._html import Markup, shortened, table, text
 from multiplane._numbers import count, percent, wilson
 from multiplane.reporting._evaluation import Evaluation
 from multiplane.reporting._images import ImageShape, img
@@ -18,6 +18,7 @@ from multiplane.reporting._svg import Line, heat_map, lines
 _CLASSES = 20  # in a heat map, and in a table before the rest is folded
 _MOST_CLASSES = 1_000  # in a table at all
 _PAIRS = 12
+_LABEL = 60  # letters of a label, at most
 _MISTAKES = 12  # in a table, before the rest is folded
 
 
@@ -30,7 +31,7 @@ def facts(found: Evaluation) -> list[Fact]:
             found.of_class[:-1] / found.weight, 1 - found.of_class[:-1] / found.weight
         )
         own = [
-            Fact("Rows not all right", percent(found.error), f"{rows}; {between}"),
+            Fact("Rows wrong", percent(found.error), f"{rows}, in one label or more; {between}"),
             Fact("Labels wrong", percent(found.wrong_labels / found.weight), "of all labels"),
             Fact(
                 "Baseline", percent(float(usual.mean())), "labels wrong, by each one's usual value"
@@ -47,7 +48,7 @@ def facts(found: Evaluation) -> list[Fact]:
             Fact(
                 "Baseline error",
                 percent(1 - float(found.of_class.max()) / found.weight),
-                f"always answering {_short(label, 20)}, the most frequent",
+                f"always answering {shortened(label, 20)}, the most frequent",
             ),
         ]
     if found.subject.has_probabilities:
@@ -85,7 +86,7 @@ def confusion(found: Evaluation) -> Section | None:
             f" Of {len(known):,} classes, the {_CLASSES} that are most confused with each other."
         )
     if off.nnz and k > 2:
-        worst = table(("true", "taken for", "rows", "of the class"), _pairs(found, off))
+        worst = table(("true", "taken for", "rows", "of the class"), _pairs(found, off), "pairs")
         body = beside(body, heading("Most confused") + scrolling(worst))
     return Section("Confusion", lead, Markup(body))
 
@@ -102,8 +103,8 @@ def _pairs(found: Evaluation, off: Any) -> list[tuple[str, ...]]:
     order = np.argsort(-off.data, kind="stable")[:_PAIRS]
     return [
         (
-            found.subject.label(int(i) if i < k else -1),
-            found.subject.label(int(j)),
+            shortened(found.subject.label(int(i) if i < k else -1), _LABEL),
+            shortened(found.subject.label(int(j)), _LABEL),
             count(n),
             percent(n / found.of_class[i]),
         )
@@ -124,7 +125,7 @@ def classes(found: Evaluation) -> Section:
     def row(code: int) -> list[str]:
         shares = [_share(values[code]) for values in (precision, recall, f1)]
         own = [f"{owned[1][code]:,}"] if owned else []
-        return [_short(subject.label(code)), count(of_class[code]), *shares, *own]
+        return [shortened(subject.label(code), _LABEL), count(of_class[code]), *shares, *own]
 
     lead = "Precision: how much of what it takes for the class is of it. Recall: how much of the "
     lead += "class it finds. F1: their harmonic mean."
@@ -175,8 +176,8 @@ def mistakes(found: Evaluation, image: ImageShape | None) -> Section | None:
     if image:
         items = [
             f"<li>{img(image.photo(_dense(m.row), low, high), f'row {m.number}')}"
-            f"<span><b>{text(_short(_said(found, m.true)))} → "
-            f"{text(_short(_said(found, m.predicted)))}</b> row {m.number:,}<br>{_margin(m.margin)}"
+            f"<span><b>{text(_said(found, m.true))} → "
+            f"{text(_said(found, m.predicted))}</b> row {m.number:,}<br>{_margin(m.margin)}"
             f"</span></li>"
             for m in found.mistakes
         ]
@@ -200,9 +201,10 @@ def _margin(value: float) -> str:
 
 
 def _said(found: Evaluation, answer: Any) -> str:
+    words = ", ".join(str(i) for i in np.flatnonzero(answer)) or "none"
     if not found.subject.multilabel:
-        return found.subject.label(int(answer))
-    return ", ".join(str(found.subject.classes[i]) for i in np.flatnonzero(answer)) or "none"
+        words = found.subject.label(int(answer))
+    return shortened(words, _LABEL)
 
 
 def _range(sample: Any) -> tuple[float, float]:
@@ -217,7 +219,3 @@ def _dense(row: Any) -> NDArray[Any]:
 
 def _share(value: float) -> str:
     return "–" if np.isnan(value) else f"{100 * value:.1f} %"
-
-
-def _short(words: str, most: int = 60) -> str:
-    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multiplane._html import Markup, data_uri, text
+from multiplane._html import Markup, data_uri, shortened, text
 
 _WIDTH, _HEIGHT = 340, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 12, 36  # margins
 _MOST_POINTS = 300
 _CELL, _LARGE_CELL = 34, 56  # of a heat map; where there are few
 _LETTER = 6.4  # width of one, about
+_LABEL = 18  # letters of a label, at most
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,9 @@ def heat_map(
 ) -> Markup:
     """A confusion matrix: rows are true, columns predicted; shades are shares of `totals`."""
     cell = _CELL if len(columns) > 5 else _LARGE_CELL
-    longest = max(len(_short(name)) for name in columns)
+    longest = max(len(shortened(name, _LABEL)) for name in columns)
     slanted = longest > 4
-    left = 14 + _LETTER * max(len(_short(name)) for name in names)
+    left = 14 + _LETTER * max(len(shortened(name, _LABEL)) for name in names)
     top = 14 + _LETTER * longest * 0.72 if slanted else 20
     width = left + cell * len(columns) + (0.6 * _LETTER * longest if slanted else 0)
     height = top + cell * len(names) + 4
@@ -123,10 +124,10 @@ def heat_map(
         turned = "rotate(-45)" if slanted else ""
         kind = "" if slanted else ' class="middle"'
         place = f'transform="translate({a:.1f} {b:.1f}) {turned}"'
-        parts.append(f"<text{kind} {place}>{text(_short(name))}</text>")
+        parts.append(f"<text{kind} {place}>{text(shortened(name, _LABEL))}</text>")
     for i, name in enumerate(names):
         middle = top + (i + 0.5) * cell
-        label = text(_short(name))
+        label = text(shortened(name, _LABEL))
         parts.append(f'<text class="end" x="{left - 8:.1f}" y="{middle + 4:.1f}">{label}</text>')
         for j, other in enumerate(columns):
             share = counts[i, j] / (totals[i] or 1.0)
@@ -162,7 +163,7 @@ def bars(names: Sequence[str], values: Sequence[float], title: str) -> Markup:
         kind = "minus" if value < 0 else "plus"
         parts.append(
             f"<g><title>{text(name)}: {value:.4g}</title>"
-            f'<text x="0" y="{i * step + 13}">{text(_short(name, 20))}</text>'
+            f'<text x="0" y="{i * step + 13}">{text(shortened(name, 20))}</text>'
             f'<rect class="{kind}" x="{start:.1f}" y="{i * step + 3}" width="{length:.1f}" '
             f'height="{step - 6}" rx="2"/></g>'
         )
@@ -223,12 +224,6 @@ def _percent(share: float) -> str:
 def _some(n: int) -> list[int]:
     """Numbers of at most so many points, the last among them."""
     return sorted({round(i) for i in np.linspace(0, n - 1, min(n, _MOST_POINTS))})
-
-
-def _short(name: str, most: int = 18) -> str:
-    """Cut in the middle: names often begin alike."""
-    half = (most - 1) // 2
-    return name if len(name) <= most else f"{name[:half]}…{name[-half:]}"
 
 
 def _rule(y: float, label: str) -> str:
