@@ -21,7 +21,7 @@ from helpers import LEAST_SQUARES, VARIANTS, problem, run_python
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -39,12 +39,12 @@ from multiplane._atomic import atomic
 from multiplane._numbers import percent, wilson
 from multiplane.datasets import make_checkerboard
 from multiplane.models._scaling import Scaling
-from multiplane.reporting import _inside
+from multiplane.reporting import _cost
 from multiplane.reporting._evaluation import evaluate
 from multiplane.reporting._images import ImageShape, png
-from multiplane.reporting._inside import Effects
 from multiplane.reporting._subject import Subject
 from multiplane.reporting._svg import Axis, compact
+from multiplane.reporting._weights import Effects
 
 VOID = {"meta", "link", "br", "img", "wbr"}
 HOSTILE = "<script>alert('&amp;')</script>\x00\ud800"
@@ -53,7 +53,7 @@ HOSTILE = "<script>alert('&amp;')</script>\x00\ud800"
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Three predictions are enough to have been timed."""
-    monkeypatch.setattr(_inside, "_SECONDS", 0.0)
+    monkeypatch.setattr(_cost, "_SECONDS", 0.0)
 
 
 def page(model, data, **options):
@@ -200,6 +200,7 @@ def test_blocks_weights_and_kinds_of_arrays_give_the_same_page(digits):
         tuple(blocks),
         [(x, t, np.ones(len(t))) for x, t in blocks],
         (sp.csr_matrix(X), y),
+        [(X[:300], y[:300]), (sp.csr_matrix(X[300:]), y[300:])],
         (sp.coo_array(X), y.tolist()),
         (X.tolist(), pandas.Series(y)),
         (X.astype(np.float64), y[:, None][:, 0]),
@@ -376,6 +377,9 @@ def test_other_classifiers_and_pipelines():
     X, y = problem(n=400)
     auto = AutoClassifier(time_budget=3, random_state=0).fit(X, y)
     assert "How it was chosen" in check(page(auto, (X, y)))
+    logistic = check(page(LogisticRegression().fit(X, y), (X, y)))
+    assert {"calibration", "largest-features"} <= set(sections(logistic))
+    assert facts(logistic).keys() >= {"Error", "Log loss", "Prediction"}
     projectron = ProjectronClassifier(random_state=0).fit(X, y)
     assert "support vectors" in check(page(projectron, (X, y)))
     words = np.array(["good day", "bad night", "good night", "bad day"] * 20)

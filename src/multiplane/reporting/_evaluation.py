@@ -203,14 +203,14 @@ class Evaluation:
         if self._sample is None:
             self._sample, self._keys, self._codes = rows, keys[new], codes[new]
         else:
-            stack = sp.vstack if sp.issparse(rows) or sp.issparse(self._sample) else np.concatenate
-            self._sample = stack([self._sample, rows])
+            both = [self._sample, rows]
+            sparse = any(sp.issparse(part) for part in both)
+            self._sample = sp.vstack(both, format="csr") if sparse else np.concatenate(both)
             self._keys = np.append(self._keys, keys[new])
             self._codes = np.append(self._codes, codes[new])
         if len(self._keys) > self._size():
             kept = np.argsort(self._keys)[: self._size()]
-            rows = self._sample
-            self._sample = (rows.tocsr() if sp.issparse(rows) else rows)[kept]
+            self._sample = self._sample[kept]
             self._keys, self._codes = self._keys[kept], self._codes[kept]
 
     def _size(self) -> int:

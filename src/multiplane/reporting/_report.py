@@ -8,11 +8,16 @@ from numbers import Integral
 from typing import Any
 
 from multiplane._atomic import atomic
-from multiplane.reporting import _inside, _results
+from multiplane.reporting import _results
+from multiplane.reporting._cost import cost
 from multiplane.reporting._evaluation import Evaluation, evaluate
 from multiplane.reporting._images import ImageShape
 from multiplane.reporting._page import page
+from multiplane.reporting._regions import plane
+from multiplane.reporting._settings import settings
 from multiplane.reporting._subject import Subject
+from multiplane.reporting._training import training
+from multiplane.reporting._weights import Effects, features, planes
 
 
 def report(
@@ -83,19 +88,19 @@ def report(
 def _written(found: Evaluation, title: str | None, image: ImageShape | None) -> str:
     from multiplane import __version__
 
-    subject, effects = found.subject, _inside.Effects(found)
-    cost_facts, cost = _inside.cost(found)
+    subject, effects = found.subject, Effects(found)
+    cost_facts, size_and_speed = cost(found)
     sections = [
         _results.confusion(found),
         _results.classes(found),
         _results.calibration(found),
-        _inside.plane(found),
+        plane(found),
         _results.mistakes(found, image),
-        _inside.planes(found, effects, image),
-        _inside.features(found, effects, image),
-        _inside.training(found),
-        cost,
-        _inside.settings(subject),
+        planes(found, effects, image),
+        features(found, effects, image),
+        training(found),
+        size_and_speed,
+        settings(subject),
     ]
     name, d, k = type(subject.estimator).__name__, found.n_features, len(subject.classes)
     words = [f"{found.n_rows:,} rows", f"{d:,} feature{'s' * (d > 1)}"]
