@@ -52,7 +52,7 @@ class Effects:
         right = self.found.wins_right[i] / self.wins[i]
         return [
             f"wins {self.wins[i]:,}",
-            "all right" if right == 1 else f"{100 * right:.0f} % right",
+            "all right" if right == 1 else f"{int(100 * right)} % right",
         ]
 
 
