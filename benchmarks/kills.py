@@ -3,8 +3,8 @@
     python -m benchmarks.kills [NUMBER]
 
 A training with checkpoints after every piece of work is started again and again and killed
-(SIGKILL) after a random time, also while it writes, until so many kills have been survived. Fails if
-the model that comes out in the end differs, or if anything but it is left behind.
+(SIGKILL) after a random time, also while it writes, until so many kills have been survived. Fails
+if the model that comes out in the end differs, or if anything but it is left behind.
 """
 
 from __future__ import annotations

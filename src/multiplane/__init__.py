@@ -23,11 +23,11 @@ if _TYPE_CHECKING:
     from multiplane.estimators._multiplane import MultiplaneClassifier
     from multiplane.exploration._auto import AutoClassifier
     from multiplane.exploration._explore import Exploration, explore
+    from multiplane.exporting._export import export
     from multiplane.models._container import ModelFileError
     from multiplane.models._predictor import Predictor
     from multiplane.persistence._compile import compile
     from multiplane.persistence._estimators import load, save
-    from multiplane.exporting._export import export
     from multiplane.reporting._report import report
 
     __version__: str
@@ -56,8 +56,8 @@ __all__ = [
     "features",
     "links",
     "load",
-    "save",
     "report",
+    "save",
     "show_config",
     "theory",
 ]

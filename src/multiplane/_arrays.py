@@ -15,10 +15,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from multiplane._csr import Csr
+
 
 def issparse(array: Any) -> bool:
-    """SciPy's sparse matrices. Whoever has one has imported them: that takes a quarter of a
-    second, which a prediction on dense rows need not wait for."""
+    """SciPy's sparse matrices, and ours. Whoever has one of SciPy's has imported them: that takes a
+    quarter of a second, which a prediction need not wait for."""
+    if isinstance(array, Csr):
+        return True
     if isinstance(array, np.ndarray) or "scipy.sparse" not in sys.modules:
         return False
     return bool(sys.modules["scipy.sparse"].issparse(array))

@@ -52,7 +52,7 @@ def tested(predictor: Any, data: str, reading: dict[str, Any]) -> Result:
     classes = np.asarray(predictor.classes_)
     k = len(classes)
     confusion = np.zeros((k + 1, k), dtype=np.int64)
-    for block in blocks_for(predictor, data, reading):
+    for block in blocks_for(predictor, data, reading, light=True):
         if block.y is None:
             raise ValueError(f"{data}: the rows have no labels to compare with")
         if getattr(block.y, "ndim", 1) != 1:
@@ -85,9 +85,9 @@ def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 @reading
 def command(data: str, model: str, as_json: bool, reading: dict[str, Any]) -> None:
     """Test MODEL on DATA: error, and precision and recall of each class."""
-    from multiplane.models._predictor import Predictor
+    from multiplane.persistence._compile import compile
 
-    predictor = Predictor.load(sys.stdin.buffer if model == "-" else model)
+    predictor = compile(sys.stdin.buffer if model == "-" else model)
     result = tested(predictor, data, reading)
     if as_json:
         facts = {

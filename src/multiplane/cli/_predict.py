@@ -26,11 +26,11 @@ def command(
 
     Labels in the data are not looked at. Features that the model does not know are passed over.
     """
-    from multiplane.models._predictor import Predictor
+    from multiplane.persistence._compile import compile
 
     if scores and probabilities:
         raise click.UsageError("--scores and --probabilities cannot be had together")
-    predictor = Predictor.load(sys.stdin.buffer if model == "-" else model)
+    predictor = compile(sys.stdin.buffer if model == "-" else model)
     if probabilities and not hasattr(predictor, "predict_proba"):
         raise click.UsageError(f"{model} knows no probabilities: only least-squares models do")
     with opened(output) as file:
@@ -61,13 +61,15 @@ def opened(output: str) -> Iterator[Any]:
 
 def rows_for(predictor: Any, data: str, reading: dict[str, Any]) -> Iterator[Any]:
     """Rows of a file, as wide as the model wants them."""
-    for block in blocks_for(predictor, data, reading):
+    for block in blocks_for(predictor, data, reading, light=True):
         yield block.X
 
 
-def blocks_for(predictor: Any, data: str, reading: dict[str, Any]) -> Iterator[Any]:
-    from multiplane.data import open_source
-    from multiplane.data._source import widened
+def blocks_for(
+    predictor: Any, data: str, reading: dict[str, Any], light: bool = False
+) -> Iterator[Any]:
+    """Blocks of a file, as wide as a model wants them; `light`: without SciPy."""
+    from multiplane.data import open_source, widened
 
     names = getattr(predictor, "feature_names_in_", None)
     own = {
@@ -75,8 +77,10 @@ def blocks_for(predictor: Any, data: str, reading: dict[str, Any]) -> Iterator[A
         "extra_features": "drop",
         "columns": None if names is None else tuple(names),
     }
-    for block in open_source(data, **{**reading, **own}):
-        yield block._replace(X=widened(block.X, int(predictor.n_features_in_)))
+    source = open_source(data, **{**reading, **own})
+    for block in source._light() if light else source:
+        if block.n_rows:
+            yield block._replace(X=widened(block.X, int(predictor.n_features_in_)))
 
 
 def _labels(labels: Any) -> str:

@@ -156,7 +156,7 @@ def command(
     multiplane train -e amm --max-iter 5 --scale-features standard day.parquet model.mpl
     zcat *.gz | multiplane train -e pegasos - model.mpl
     """
-    from multiplane import save
+    from multiplane import compile, save
     from multiplane.data import open_source
 
     made = _made(estimator, parameters)
@@ -179,7 +179,7 @@ def command(
         if test is not None:
             from multiplane.cli._evaluate import tested
 
-            result = tested(fitted, test, reading)
+            result = tested(compile(fitted), test, reading)
             watcher.say(
                 f"error on {test}: {100 * result.error:.2f} % of {result.n_rows:,} rows",
                 test_error=result.error,

@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
+from multiplane._arrays import issparse
 from multiplane._atomic import atomic
+from multiplane._csr import Csr
 from multiplane.data._errors import DataError
 from multiplane.data._source import Block, Source
 
@@ -70,7 +71,7 @@ def write_cache(
         file.write(_HEAD)
         for block in source:
             if not blocks and layout == "auto":
-                dense = not sp.issparse(block.X)
+                dense = not issparse(block.X)
             if not blocks and dense:
                 n_features = max(n_features, block.X.shape[1])
             X = _laid_out(block, n_features, source.name) if dense else _sparse(block.X)
@@ -112,7 +113,7 @@ def _laid_out(block: Block, n_features: int, name: str) -> Any:
             f"{name}: the first rows have {n_features} features and later ones "
             f"{block.X.shape[1]}; say n_features, or layout='sparse'"
         )
-    if not sp.issparse(block.X):
+    if not issparse(block.X):
         if block.X.shape[1] != n_features:
             raise DataError(f"{name}: rows have {block.X.shape[1]} and {n_features} features")
         return block.X
@@ -122,6 +123,8 @@ def _laid_out(block: Block, n_features: int, name: str) -> Any:
 
 
 def _sparse(X: Any) -> Any:
+    import scipy.sparse as sp
+
     X = sp.csr_matrix(X)
     return X if X.has_canonical_format else _tidy(X)
 
@@ -133,7 +136,7 @@ def _tidy(X: Any) -> Any:
 
 
 def _arrays(X: Any, block: Block, dtype: str) -> dict[str, Any]:
-    if sp.issparse(X):
+    if issparse(X):
         indptr = X.indptr.astype(np.int32 if X.nnz < 2**31 else np.int64)
         arrays = {
             "data": _narrowed(X.data, dtype),
@@ -142,7 +145,7 @@ def _arrays(X: Any, block: Block, dtype: str) -> dict[str, Any]:
         }
     else:
         arrays = {"X": _narrowed(X, dtype)}
-    if sp.issparse(block.y):
+    if issparse(block.y):
         Y = _sparse(block.y)
         shape = np.array(Y.shape, dtype=np.int64)
         arrays |= {"y_indices": Y.indices, "y_indptr": Y.indptr, "y_shape": shape}
@@ -197,7 +200,7 @@ class CacheSource(Source):
         self.n_blocks = len(self._blocks)
         self._checked: set[int] = set()
 
-    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+    def _light(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         self.bytes_read = 0
         for number in range(len(self._blocks)) if order is None else order:
             yield self._block(number)
@@ -217,13 +220,14 @@ class CacheSource(Source):
         X = arrays.get("X")
         if X is None:
             data = arrays["data"].astype(np.float32, copy=False)
-            shape = (entry["n_rows"], self.n_features)
-            X = sp.csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=shape)
-            X.has_canonical_format = True
+            shape = (int(entry["n_rows"]), int(self.n_features or 0))
+            X = Csr(data, arrays["indices"], arrays["indptr"], shape)
         y = arrays.get("y")
         if "y_indptr" in arrays:
             ones = np.ones(len(arrays["y_indices"]), dtype=np.int8)
             shape = tuple(arrays["y_shape"].tolist())
+            import scipy.sparse as sp
+
             y = sp.csr_matrix((ones, arrays["y_indices"], arrays["y_indptr"]), shape=shape)
         return Block(X, y, arrays.get("weight"))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from multiplane import _native
 from multiplane._arrays import issparse
+from multiplane._csr import Csr
 
 Index = NDArray[np.int64]
 
@@ -115,6 +116,8 @@ def widened(X: Any, n_features: int) -> Any:
     index that they use, and what is missing is zero."""
     if not issparse(X) or X.shape[1] >= n_features:
         return X
+    if isinstance(X, Csr):
+        return X.with_width(n_features)
     import scipy.sparse as sp
 
     X = sp.csr_matrix(X)

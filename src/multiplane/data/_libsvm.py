@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from multiplane import _native
+from multiplane._csr import Csr
 from multiplane.data._errors import DataError
 from multiplane.data._source import Block, Source
 from multiplane.data._text import packing, piece, pieces, size_of
@@ -96,7 +96,7 @@ class LibsvmSource(Source):
         """Malformed lines that were passed over in the last reading, the first hundred."""
         return [self._words(*fault) for fault in sorted(self._skipped)]
 
-    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+    def _light(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         if order is not None and self._ranges is None:
             raise ValueError(f"{self.name} can only be read in its own order")
         if self.once and self._consumed:
@@ -158,12 +158,14 @@ class LibsvmSource(Source):
         if len(rows["indices"]) < 2**31:  # a match for the indices saves a copy of them
             indptr = indptr.astype(np.int32)
         n = len(indptr) - 1
-        X = _csr(rows["values"], rows["indices"], indptr, (n, rows["n_features"]))
+        X = Csr(rows["values"], rows["indices"], indptr, (n, rows["n_features"]))
         if not self.multilabel:
             return Block(X, rows["labels"])
         labels = rows["labels"]
         ones = np.ones(len(labels), dtype=np.int8)
         shape = (n, int(labels.max(initial=-1)) + 1)
+        import scipy.sparse as sp
+
         Y = sp.csr_matrix((ones, labels, rows["label_begin"]), shape=shape)
         Y.sum_duplicates()
         Y.data[:] = 1
@@ -183,9 +185,3 @@ class LibsvmSource(Source):
             n_lines = text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
             self._n_lines[file, number] = n_lines
         return self._n_lines[file, number]
-
-
-def _csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
-    X = sp.csr_matrix((values, indices, indptr), shape=shape)
-    X.has_canonical_format = True  # the parser has seen to it
-    return X

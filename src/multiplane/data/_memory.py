@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from multiplane._arrays import issparse
 from multiplane.data._errors import DataError
 from multiplane.data._examples import check_sparse
 from multiplane.data._source import Block, Source, taken
@@ -25,7 +25,7 @@ class ArraySource(Source):
         X = self._all.X
         self.name = name
         self.n_rows, self.n_features = X.shape
-        values = X.nnz / max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
+        values = X.nnz / max(1, X.shape[0]) if issparse(X) else X.shape[1]
         self._size = max(1, int(_BLOCK_VALUES / max(1.0, values)))
         self.n_blocks = -(-X.shape[0] // self._size)
         self.n_bytes = _n_bytes(X)
@@ -70,11 +70,11 @@ def _block(item: tuple[Any, ...], name: str) -> Block:
     for part in item:
         check_sparse(part)
     arrays = [
-        part if part is None else part.tocsr() if sp.issparse(part) else np.asanyarray(part)
+        part if part is None else part.tocsr() if issparse(part) else np.asanyarray(part)
         for part in item
     ]
     return Block(*arrays).checked(name)
 
 
 def _n_bytes(X: Any) -> int:
-    return int(X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes)
+    return int(X.data.nbytes + X.indices.nbytes if issparse(X) else X.nbytes)

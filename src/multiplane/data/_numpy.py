@@ -7,7 +7,6 @@ import zlib
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from multiplane.data._errors import DataError
 from multiplane.data._memory import ArraySource
@@ -61,6 +60,8 @@ def _csr(arrays: dict[str, Any], path: str) -> Any:
         raise DataError(f"{path}: holds a sparse matrix in format {format}; save it as CSR")
     try:
         shape = tuple(arrays["shape"].tolist())
+        import scipy.sparse as sp
+
         return sp.csr_matrix(tuple(arrays[name] for name in _CSR[:3]), shape=shape)
     except (ValueError, TypeError, IndexError) as error:
         raise DataError(f"{path}: corrupt CSR matrix: {error}") from error

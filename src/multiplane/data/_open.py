@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from joblib import effective_n_jobs
-
+from multiplane._jobs import number_of_threads
 from multiplane.data._cache import CacheSource, is_cache, write_cache
 from multiplane.data._errors import DataError
 from multiplane.data._libsvm import LibsvmSource
@@ -183,7 +182,7 @@ def _open(paths: list[str], given: ReadOptions) -> Source:
         raise DataError(f"files of several formats: {', '.join(sorted(formats))}; say format=")
     format = formats.pop()
     n_threads = min(4, os.cpu_count() or 1) if given.n_jobs is None else given.n_jobs
-    n_threads = effective_n_jobs(n_threads)
+    n_threads = number_of_threads(n_threads)
     if format == "libsvm":
         return LibsvmSource(
             paths,

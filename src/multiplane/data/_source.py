@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multiplane._arrays import issparse
+from multiplane._csr import Csr
 from multiplane.data._errors import DataError
+from multiplane.data._examples import widened
 
 
 class Block(NamedTuple):
@@ -32,7 +34,7 @@ class Block(NamedTuple):
                 raise DataError(
                     f"{name}: X has {self.n_rows} rows, but {what} has shape {array.shape}"
                 )
-        if sp.issparse(self.X) and np.any(np.diff(self.X.indptr) < 0):  # SciPy would follow it
+        if issparse(self.X) and np.any(np.diff(self.X.indptr) < 0):  # SciPy would follow it
             raise DataError(f"{name}: corrupt CSR matrix: its rows end before they begin")
         return self
 
@@ -71,7 +73,13 @@ class Source:
 
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         """All blocks, or those of these numbers in this order; some may have no rows."""
-        raise NotImplementedError
+        for block in self._light(order):
+            yield block._replace(X=block.X.to_scipy()) if isinstance(block.X, Csr) else block
+
+    def _light(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        """The same, but sparse rows may be a `Csr`: for those who can do without SciPy. A subclass
+        gives either this one or `read`."""
+        return self.read(order)
 
     def __iter__(self) -> Iterator[Block]:
         return (block for block in self.read() if block.n_rows)
@@ -82,15 +90,6 @@ class Source:
         if not blocks:
             raise DataError(f"{self.name}: there are no rows")
         return stack(blocks)
-
-
-def widened(X: Any, n_features: int) -> Any:
-    """CSR rows with more columns, all zero; dense ones only where they have as many."""
-    if X.shape[1] == n_features:
-        return X
-    if sp.issparse(X) and X.shape[1] < n_features:
-        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-    raise DataError(f"rows have {X.shape[1]} features, but {n_features} were expected")
 
 
 def stack(blocks: Sequence[Block]) -> Block:
@@ -112,14 +111,16 @@ def stack(blocks: Sequence[Block]) -> Block:
 
 
 def _stack(parts: list[Any]) -> Any:
-    if not any(sp.issparse(part) for part in parts):
+    if not any(issparse(part) for part in parts):
         kinds = {(part.shape[1:], part.dtype.kind in "USO") for part in parts}
         if len(kinds) > 1:
             found = sorted({f"{part.dtype} {part.shape[1:]}" for part in parts})
             raise DataError(f"blocks do not go together: rows of {' and '.join(found)}")
         return np.concatenate(parts)
+    import scipy.sparse as sp
+
     width = max(part.shape[1] for part in parts)
-    parts = [part if sp.issparse(part) else sp.csr_matrix(part) for part in parts]
+    parts = [part if issparse(part) else sp.csr_matrix(part) for part in parts]
     return sp.vstack([widened(part, width) for part in parts], format="csr")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multiplane import _native
+from multiplane._arrays import issparse
 from multiplane.data._errors import DataError
 
 Numbers = NDArray[np.float64]
@@ -35,13 +35,13 @@ class Survey:
         if not n:
             return
         self._widen(X.shape[1])
-        if sp.issparse(X) and not X.has_canonical_format:
+        if issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        values, width = (X.data if sp.issparse(X) else X), X.shape[1]
+        values, width = (X.data if issparse(X) else X), X.shape[1]
         if not np.all(np.abs(values) <= _native.LARGEST):
             raise DataError("the features contain NaN, infinity or numbers too large for float32")
-        low, high, mean, spread = _of_sparse(X) if sp.issparse(X) else _of_dense(X)
+        low, high, mean, spread = _of_sparse(X) if issparse(X) else _of_dense(X)
         rest = self.n_features - width  # zeros, in these rows
         low, high, mean, spread = (np.append(a, np.zeros(rest)) for a in (low, high, mean, spread))
         first, total = self.n_rows == 0, self.n_rows + n
@@ -51,7 +51,7 @@ class Survey:
         apart = mean - self.mean
         self.mean = self.mean + apart * (n / total)
         self.spread = self.spread + spread + apart**2 * (self.n_rows * n / total)
-        self.n_rows, self.sparse = total, self.sparse and sp.issparse(X)
+        self.n_rows, self.sparse = total, self.sparse and issparse(X)
         self.n_values += values.size
 
     @property

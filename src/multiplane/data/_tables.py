@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from multiplane.data._errors import DataError
 from multiplane.data._source import Block, Source
@@ -296,6 +295,8 @@ def _csr(table: Any, path: str) -> Any:
         raise DataError(f"{path}: an index is not within 0 … {2**31 - 2}")
     indices = indices.astype(np.int32)  # a copy, as the values are: Arrow's cannot be sorted
     width = int(indices.max(initial=-1)) + 1
+    import scipy.sparse as sp
+
     X = sp.csr_matrix((values, indices, begin.astype(np.int32)), shape=(len(begin) - 1, width))
     X.sort_indices()
     if not X.has_canonical_format:

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multiplane.data._source import Block, Source, taken, widened
+from multiplane.data._examples import widened
+from multiplane.data._source import Block, Source, taken
 from multiplane.data._survey import SCALES, Survey
 from multiplane.data._windows import Window, windows
 from multiplane.estimators._monitor import joined

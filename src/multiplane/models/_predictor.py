@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multiplane._arrays import issparse
+from multiplane._csr import Csr
+from multiplane._jobs import number_of_threads
+from multiplane.data._examples import Matrix, check_sparse, widened
 from multiplane.models._files import Fitted
 
 
@@ -29,7 +31,7 @@ class Predictor:
     def __init__(self, fitted: Fitted, n_jobs: int | None = None) -> None:
         self._fitted = fitted
         self._n_jobs = fitted.n_jobs if n_jobs is None else n_jobs
-        self._n_threads = _number_of_threads(self._n_jobs)
+        self._n_threads = number_of_threads(self._n_jobs)
         self.classes_ = fitted.classes
         self.n_features_in_ = fitted.n_features
         self.feature_names_in_ = fitted.feature_names
@@ -110,14 +112,14 @@ class Predictor:
         """Rows as the model wants them: a `Matrix`, or an array or CSR matrix of its floats."""
         self._check_names(X)
         least_squares = self._fitted.dtype is not None
+        if isinstance(X, Csr) and least_squares:
+            X = widened(X, self.n_features_in_).to_scipy()
         if not issparse(X):
             X = np.asarray(X)
         elif least_squares:
             X = X.tocsr()
             X.check_format(full_check=True)
         else:
-            from multiplane.data import check_sparse, widened
-
             check_sparse(X)
             X = widened(X, self.n_features_in_).tocsr()
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
@@ -128,12 +130,11 @@ class Predictor:
         return self._finite(X) if least_squares else self._matrix(X)
 
     def _matrix(self, X: Any) -> Any:
-        from multiplane.data import Matrix
-
         if X.dtype not in (np.float32, np.float64) or X.shape[0] == 0:
             X = X.astype(np.float32)
         if self._fitted.scaler is not None:
-            X = self._fitted.scaler(X)
+            scaler = self._fitted.scaler
+            X = scaler(X.toarray() if scaler.fills(X) else X)
         return Matrix(X, check_later=True)
 
     def _finite(self, X: Any) -> Any:
@@ -172,16 +173,3 @@ def _one_row(fitted: Fitted) -> Callable[[Any], int] | None:
     if fitted.scaler is None:
         return _native.OneRow(own)
     return _native.OneRow(own, fitted.scaler.shift, fitted.scaler.factor)
-
-
-def _number_of_threads(n_jobs: int | None) -> int:
-    """As joblib reads it: None is 1, -1 all processors, -2 all but one."""
-    if n_jobs is None:
-        return 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use -1 for all processors")
-    if n_jobs > 0:
-        return min(n_jobs, 2**31 - 1)
-    affinity = getattr(os, "sched_getaffinity", None)
-    available = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, available + 1 + n_jobs)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from multiplane import _native
 from multiplane._arrays import issparse
+from multiplane._csr import Csr
 from multiplane.models._hyperplanes import HyperplaneModel
 
 _CHUNK = 1 << 20  # numbers converted at once
@@ -60,9 +61,11 @@ class Scaling:
     def __call__(self, X: Any) -> Any:
         """Rows of float32, dense and C-contiguous or CSR, as X is."""
         if issparse(X):
+            values = (X.data * self.factor[X.indices]).astype(np.float32)
+            if isinstance(X, Csr):
+                return X.with_data(values)
             import scipy.sparse as sp
 
-            values = (X.data * self.factor[X.indices]).astype(np.float32)
             return sp.csr_matrix((values, X.indices, X.indptr), shape=X.shape)
         out = np.empty(X.shape, dtype=np.float32)
         for rows in _chunks(X.shape):
