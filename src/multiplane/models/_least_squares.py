@@ -196,7 +196,7 @@ class Standard(FeatureMap):
     """Columns about their means, in units of a power of two near their deviation.
 
     Sums of squares then neither leave float32 nor cancel, whatever the data's origin and units.
-    Sparse rows are not moved: they would become dense.
+    Sparse rows are not moved: they would become dense. They do where the training rows were dense.
     """
 
     shift: Array  # (d,)
@@ -207,9 +207,9 @@ class Standard(FeatureMap):
         return int(self.shift.shape[0])
 
     def __call__(self, rows: Array) -> Array:
-        if issparse(rows):
+        if issparse(rows) and not self.shift.any():
             return rows.multiply(self.scale[None, :]).tocsr()
-        return (rows - self.shift) * self.scale
+        return (dense(rows) - self.shift) * self.scale
 
     @classmethod
     def of(cls, X: Array, weight: Array | None, centred: bool) -> Standard:
