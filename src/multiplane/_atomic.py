@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,7 +23,7 @@ def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Ite
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     # Not by tempfile, which gives files to their owner alone, whatever the user's mask says.
-    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(6)}"
+    temporary = target.parent / f".{target.name[:100]}.{os.urandom(6).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(temporary, flags, 0o666)
     try:

@@ -13,9 +13,7 @@ from multiplane.data._cache import CacheSource, is_cache, write_cache
 from multiplane.data._errors import DataError
 from multiplane.data._libsvm import LibsvmSource
 from multiplane.data._memory import ArraySource, IterableSource
-from multiplane.data._numpy import open_npy, open_npz
 from multiplane.data._source import Source
-from multiplane.data._tables import TableSource
 
 _ENDINGS = {
     "libsvm": ("svm", "libsvm", "svmlight", "txt", "dat", "data", "t", "tr", "scale"),
@@ -194,6 +192,8 @@ def _open(paths: list[str], given: ReadOptions) -> Source:
             n_threads=n_threads,
         )
     if format in ("parquet", "arrow", "csv", "tsv"):
+        from multiplane.data._tables import TableSource
+
         return TableSource(
             paths,
             "csv" if format == "tsv" else format,
@@ -206,9 +206,11 @@ def _open(paths: list[str], given: ReadOptions) -> Source:
         )
     if len(paths) > 1:
         raise DataError(f"{format} files are read one at a time, got {len(paths)}")
-    if format == "npy":
-        return open_npy(paths[0], given.labels)
-    if format == "npz":
+    if format in ("npy", "npz"):
+        from multiplane.data._numpy import open_npy, open_npz
+
+        if format == "npy":
+            return open_npy(paths[0], given.labels)
         return open_npz(paths[0], given.label or "y", given.weight)
     return CacheSource(paths[0])
 
