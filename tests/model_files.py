@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 from helpers import problem
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import multiplane
 from multiplane import (
@@ -55,7 +58,7 @@ MODELS = {
     "projected": BudgetedPegasosClassifier(
         budget=15, maintenance="project", kernel="poly", gamma=0.05, random_state=0
     ),
-    "projectron": ProjectronClassifier(0.5, gamma=0.1, random_state=0),
+    "projectron": ProjectronClassifier(0.9, gamma=0.1, random_state=0),
     "generalized": GeneralizedLeastSquaresClassifier(Softmax(L=1), random_state=0),
     "ridge": GeneralizedLeastSquaresClassifier("identity", random_state=0, fit_intercept=False),
     "calibrated": CalibratedLeastSquaresClassifier(
@@ -76,8 +79,6 @@ def data(name):
 
 def fitted(name):
     """A fitted one; of "streamed-…", one that has seen the beginning of a stream."""
-    from sklearn.base import clone
-
     X, y = data(name)
     if name.startswith("streamed-"):
         model = clone(MODELS[name.removeprefix("streamed-")])
@@ -92,6 +93,8 @@ def fitted(name):
     if name == "multilabel":
         several = np.eye(4, dtype=int)[y] | (X[:, :4] > 2)
         return GeneralizedLeastSquaresClassifier(random_state=0).fit(X, several)
+    if name == "pipeline":
+        return make_pipeline(StandardScaler(), clone(MODELS["budgeted"])).fit(X, y)
     return clone(MODELS[name]).fit(X, y)
 
 
@@ -101,11 +104,11 @@ NAMES = [*MODELS, "words", "multilabel", *(f"streamed-{name}" for name in STREAM
 def write(folder):
     """Files with their training, and what the models say of some rows."""
     folder.mkdir(parents=True)
-    for name in NAMES:
+    for name in (*NAMES, "pipeline"):
         model, (X, _) = fitted(name), data(name)
         multiplane.save(model, folder / f"{name}.mpl", training=name != "patches")
-        expected = {"labels": model.predict(X[:20]), "scores": model.decision_function(X[:20])}
-        np.savez_compressed(folder / f"{name}.npz", X=X[:20], **expected)
+        expected = {"labels": model.predict(X[:10]), "scores": model.decision_function(X[:10])}
+        np.savez_compressed(folder / f"{name}.npz", X=X[:10], **expected)
 
 
 if __name__ == "__main__":

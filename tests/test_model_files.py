@@ -18,8 +18,11 @@ import scipy.sparse as sp
 from helpers import FLAGSHIP, STREAMS, VARIANTS, problem
 from model_files import FOLDER, NAMES, data, fitted
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 import multiplane
 from multiplane import (
@@ -51,6 +54,7 @@ def again(model, **options):
 def same_answers(a, b, X):
     assert a.decision_function(X).tobytes() == b.decision_function(X).tobytes()
     assert a.predict(X).tolist() == b.predict(X).tolist()
+    assert hasattr(a, "predict_proba") == hasattr(b, "predict_proba")
     if hasattr(b, "predict_proba"):
         assert a.predict_proba(X).tobytes() == b.predict_proba(X).tobytes()
 
@@ -243,9 +247,65 @@ def test_auto_is_saved_as_what_it_chose():
     frame = pandas.DataFrame(X, columns=list("abcdefg"))
     auto = AutoClassifier(time_budget=2, random_state=0).fit(frame, y)
     loaded = again(auto)
-    assert type(loaded) is type(auto.estimator_)
+    assert type(loaded) is type(auto.estimator_)  # a pipeline, maybe
     assert loaded.predict(frame).tolist() == auto.predict(frame).tolist()
     assert loaded.feature_names_in_.tolist() == list("abcdefg")
+
+
+@pytest.mark.parametrize(
+    "scalers",
+    [
+        [StandardScaler()],
+        [StandardScaler(with_mean=False)],
+        [StandardScaler(with_std=False)],
+        [MaxAbsScaler()],
+        [Normalizer()],
+        [Normalizer("l1")],
+        [Normalizer("max"), MaxAbsScaler()],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("clf", [AMMClassifier(random_state=0),
+                                 GeneralizedLeastSquaresClassifier()])  # fmt: skip
+def test_scalers_before_a_classifier(scalers, clf):
+    X, y = problem()
+    X[::7] = 0
+    sparse = [] if getattr(scalers[0], "with_mean", False) else [sp.csr_matrix(X)]
+    for fit_with in (X, X.astype(np.float64), X.astype(int), *sparse):
+        pipeline = make_pipeline(*map(clone, scalers), clone(clf)).fit(fit_with, y)
+        data = as_bytes(pipeline, training=True)
+        loaded, predictor = (f(io.BytesIO(data)) for f in (multiplane.load, multiplane.compile))
+        for rows in (X, X.astype(np.float64), X.astype(int), *sparse):
+            before = rows.copy()
+            same_answers(loaded, pipeline, rows)
+            same_answers(predictor, pipeline, rows)
+            assert abs(before - rows).max() == 0
+        assert as_bytes(loaded, training=True) == data
+        assert predictor.predict_one(X[3]) == pipeline.predict(X[3:4])[0]
+        assert repr(loaded.get_params()) == repr(pipeline.get_params())
+    for scaler, was in zip(loaded[:-1], pipeline[:-1], strict=True):
+        assert sorted(vars(scaler)) == sorted(vars(was))
+        if hasattr(scaler, "partial_fit"):  # goes on, too
+            scaler.partial_fit(X), was.partial_fit(X)
+            assert np.array_equal(scaler.transform(X[1:]), was.transform(X[1:]))
+
+
+def test_names_of_a_pipeline():
+    pandas = pytest.importorskip("pandas")
+    X, y = problem()
+    frame = pandas.DataFrame(X, columns=list("abcdefg"))
+    pipeline = make_pipeline(MaxAbsScaler(), AMMClassifier(random_state=0)).fit(frame, y)
+    loaded = again(pipeline)
+    same_answers(loaded, pipeline, frame)
+    assert loaded.feature_names_in_.tolist() == list("abcdefg")
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame[list("bacdefg")])
+
+
+def test_pipelines_of_other_things_are_not_saved():
+    X, y = problem()
+    with pytest.raises(TypeError, match=r"StandardScaler, MaxAbsScaler and Normalizer.*got PCA"):
+        again(make_pipeline(PCA(2), AMMClassifier()).fit(X, y))
 
 
 def test_a_model_without_hyperplanes():
@@ -479,7 +539,9 @@ def test_files_of_all_versions_can_be_read(path):
 
 
 def test_a_file_of_each_family_is_kept():
-    assert sorted(path.stem for path in (FOLDER / "v1").glob("*.mpl")) == sorted(NAMES)
+    assert sorted(path.stem for path in (FOLDER / "v1").glob("*.mpl")) == sorted(
+        [*NAMES, "pipeline"]
+    )
     assert sum(path.stat().st_size for path in FOLDER.glob("*/*")) < 200_000
 
 

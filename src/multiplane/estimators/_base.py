@@ -56,7 +56,7 @@ class Stretch:
         order = self.examples.rows()
         if len(order) <= n:
             return self._piece(0, len(self.y), copy=True), None
-        end = int(order[n])
+        end = int(order[max(n, 0)])
         return self._piece(0, end, copy=True), self._piece(end, len(self.y))
 
     def _piece(self, start: int, stop: int, copy: bool = False) -> Stretch:
@@ -96,7 +96,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, None, -1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
         "verbose": ["verbose"],
     }
 

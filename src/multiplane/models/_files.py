@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from multiplane.models import _container
 from multiplane.models._container import Arrays, Document, ModelFileError, Source
+from multiplane.models._steps import STEPS, width
 from multiplane.models._tree import Kinds, decode, encode
 
 _KEYS = {
@@ -28,6 +29,7 @@ _KEYS = {
     "n_features",
     "feature_names",
     "scaler",
+    "steps",
     "model",
     "probabilities",
     "dtype",
@@ -57,6 +59,7 @@ class Fitted:
     dtype: str | None = None  # of least squares: rows are converted to it
     multilabel: bool = False
     n_jobs: int | None = None
+    steps: tuple[Any, ...] = ()  # scalers of scikit-learn's that come before all
 
     def __post_init__(self) -> None:
         """ValueError if the parts do not fit each other."""
@@ -71,6 +74,9 @@ class Fitted:
             )
         if self.scaler is not None and len(self.scaler.shift) != self.n_features:
             raise ValueError(f"the scaler is for {len(self.scaler.shift)} features")
+        for step in self.steps:
+            if width(step) not in (None, self.n_features):
+                raise ValueError(f"a scaler is for {width(step)} features")
 
 
 def written(
@@ -82,6 +88,7 @@ def written(
         "classes": fitted.classes,
         "feature_names": fitted.feature_names,
         "scaler": fitted.scaler,
+        "steps": fitted.steps,
         "model": fitted.model,
         "probabilities": fitted.probabilities,
         **more,
@@ -126,7 +133,7 @@ def read(source: Source) -> tuple[Document, Arrays]:
 def fitted_of(document: Document, arrays: Arrays) -> Fitted:
     """What prediction needs, checked. Takes its arrays out of `arrays`."""
     family = family_of(document["dtype"])
-    names = ("classes", "feature_names", "scaler", "model", "probabilities")
+    names = ("classes", "feature_names", "scaler", "steps", "model", "probabilities")
     found = {name: decode(document[name], arrays, family.KINDS) for name in names}
     _check_types(document, found, family)
     n_jobs = _at(document, "parameters", "dict", "n_jobs")
@@ -167,6 +174,8 @@ def _check_types(document: Document, found: dict[str, Any], family: Any) -> None
     need(names is None or named, "feature_names", "strings, or null")
     scaler = found["scaler"]
     need(scaler is None or kind_of(scaler) == "Scaling", "scaler", "a Scaling, or null")
+    steps = found["steps"]
+    need(isinstance(steps, tuple) and all(isinstance(s, STEPS) for s in steps), "steps", "scalers")
     need(
         type(document["n_features"]) is int and document["n_features"] > 0, "n_features", "above 0"
     )

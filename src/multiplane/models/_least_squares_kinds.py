@@ -29,6 +29,7 @@ from multiplane.models._maps import (
     Project,
     Same,
 )
+from multiplane.models._steps import STEP_KINDS
 from multiplane.models._tree import NUMBER, Kind, Kinds, of_dataclass
 
 _FUNCTIONS = {
@@ -246,5 +247,5 @@ _OBJECTS: dict[str, Kind] = {
     )
 }
 
-KINDS = Kinds(_OBJECTS, _FUNCTIONS)
+KINDS = Kinds({**_OBJECTS, **STEP_KINDS}, _FUNCTIONS)
 MODELS = (StagewiseModel, CalibratedModel)

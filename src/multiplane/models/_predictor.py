@@ -127,6 +127,8 @@ class Predictor:
                 f"X must be rows of {self.n_features_in_} features, as in training, got an array "
                 f"of shape {X.shape}; use predict_one for a single row"
             )
+        for step in self._fitted.steps:
+            X = step(X)
         return self._finite(X) if least_squares else self._matrix(X)
 
     def _matrix(self, X: Any) -> Any:
@@ -164,7 +166,7 @@ def _some(names: Any) -> str:
 
 def _one_row(fitted: Fitted) -> Callable[[Any], int] | None:
     """The fast way for single rows, where there is one."""
-    if fitted.dtype is not None:
+    if fitted.dtype is not None or fitted.steps:
         return None
     from multiplane import _native
 

@@ -9,6 +9,7 @@ from multiplane import _native
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._kernels import KernelModel
 from multiplane.models._scaling import Scaling
+from multiplane.models._steps import STEP_KINDS
 from multiplane.models._tree import NUMBER, Form, Kind, Kinds, of_dataclass
 
 MODELS = (HyperplaneModel, KernelModel)
@@ -61,6 +62,7 @@ _MACHINE: dict[str, Form] = {
 }
 KINDS = Kinds(
     {
+        **STEP_KINDS,
         "Hyperplanes": Kind(_native.Hyperplanes, _PLANES, _state(_PLANES), _native.Hyperplanes),
         "HyperplaneModel": of_dataclass(
             HyperplaneModel, _check_owners, hyperplanes=_native.Hyperplanes, n_classes=int

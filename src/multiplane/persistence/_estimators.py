@@ -13,6 +13,7 @@ from multiplane.models import _container
 from multiplane.models._container import Arrays, Document, ModelFileError, Source
 from multiplane.models._files import Fitted, blaming, family_of, fitted_of, read, written
 from multiplane.models._tree import NUMBER, Kind, Kinds, decode
+from multiplane.persistence._pipelines import put_together, taken_apart
 
 # Classes that files may name, and who knows what they are made of.
 _FAMILIES = {
@@ -62,7 +63,8 @@ def save(model: Any, path: Source, *, training: bool = False) -> None:
     Parameters
     ----------
     model : a fitted classifier
-        Of an `AutoClassifier`, its ``estimator_`` is written. A `RandomState` object among the
+        Or a pipeline of scikit-learn's `StandardScaler`, `MaxAbsScaler` or `Normalizer` and one. Of
+        an `AutoClassifier`, its ``estimator_`` is written. A `RandomState` object among the
         parameters is written as it is at the moment.
     path : str, path or binary file
     training : bool, default=False
@@ -92,7 +94,7 @@ def save(model: Any, path: Source, *, training: bool = False) -> None:
 def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
     """The document and the arrays of a model file."""
     own = fitted(model)
-    model, family = known(model)
+    _, model, family = known(model)
     model._validate_params()
     attributes = {n: getattr(model, n) for n in _ATTRIBUTES if hasattr(model, n)}
     attributes["history_"] = [
@@ -110,29 +112,30 @@ def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
     )
 
 
-def known(model: Any) -> tuple[Any, Any]:
-    """A fitted classifier, or the one that it stands for, and who knows what it is made of."""
+def known(model: Any) -> tuple[tuple[Any, ...], Any, Any]:
+    """Scalers before a fitted classifier, the classifier, and who knows what it is made of."""
     check_is_fitted(model)
-    model = getattr(model, "estimator_", model)
+    steps, model = taken_apart(getattr(model, "estimator_", model))
     name = type(model).__name__
     family = _family(name)
     if family is None or type(model) is not getattr(multiplane, name):
         raise TypeError(
             f"a classifier of multiplane is needed, got {name}; use joblib.dump for other things"
         )
-    return model, family
+    return steps, model, family
 
 
 def fitted(model: Any) -> Fitted:
     """What prediction needs of a fitted classifier, at NumPy's place."""
     names = getattr(model, "feature_names_in_", None)
-    model, family = known(model)
+    steps, model, family = known(model)
     return Fitted(
         classes=model.classes_,
         n_features=int(model.n_features_in_),
         feature_names=None if names is None else np.asarray(names, dtype=object),
         scaler=getattr(model, "scaler_", None),
         n_jobs=getattr(model, "n_jobs", None),
+        steps=steps,
         **family.fitted(model),
     )
 
@@ -150,7 +153,7 @@ def load(path: Source) -> Any:
 
     Returns
     -------
-    A fitted estimator of the class that was saved.
+    A fitted estimator of the class that was saved; behind scalers, a pipeline.
 
     Raises
     ------
@@ -177,7 +180,7 @@ def _estimator(document: Document, arrays: Arrays) -> Any:
     made = _with_parameters(document["class"], parameters)
     _set_attributes(made, attributes, parts, family)
     family.finish(made, parts, attributes, training)
-    return made
+    return put_together(parts.steps, made)
 
 
 def _with_parameters(name: str, parameters: Any) -> Any:

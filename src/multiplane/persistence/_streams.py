@@ -135,6 +135,11 @@ def _stretches(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(part, Stretch) for part in value)
 
 
+def _check_opening(opening: MultiplaneOpening) -> None:
+    if opening.n_rows != sum(len(part.examples.rows()) for part in opening.parts):
+        raise ValueError(f"it does not have {opening.n_rows} rows")
+
+
 # --- learners -----------------------------------------------------------------------------
 
 
@@ -227,7 +232,7 @@ def kinds(n_features: int, n_classes: int) -> dict[str, Kind]:
         "csr_matrix": _csr(sp.csr_matrix),
         "csr_array": _csr(sp.csr_array),
         "MultiplaneOpening": of_dataclass(
-            MultiplaneOpening, seed=int, parts=_stretches, n_rows=int
+            MultiplaneOpening, _check_opening, seed=int, parts=_stretches, n_rows=int
         ),
         "KernelOpening": of_dataclass(KernelOpening, classes=np.ndarray, seed=int, rows=_stretches),
     }
