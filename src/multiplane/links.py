@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from multiplane._arrays import Place, chunks
 
 
@@ -100,9 +102,9 @@ def project_simplex(V: Any) -> Any:
     V = V - xp.max(V, axis=1, keepdims=True)  # the same answer; and 1 is not lost beside it
     falling = -xp.sort(-V, axis=1)
     excess = xp.cumulative_sum(falling, axis=1) - 1  # above 1 if the first j entries are kept
-    count = place.put(range(1, k + 1), V.dtype)
+    count = place.put(np.arange(1, k + 1), V.dtype)
     kept = xp.sum(xp.astype(falling * count > excess, xp.int64), axis=1)  # how many stay positive
-    last = xp.astype(place.put(range(k)) == (kept - 1)[:, None], V.dtype)
+    last = xp.astype(place.put(np.arange(k)) == (kept - 1)[:, None], V.dtype)
     theta = xp.sum(last * excess, axis=1) / xp.astype(kept, V.dtype)
     return xp.maximum(V - theta[:, None], xp.zeros_like(V))
 

@@ -94,7 +94,10 @@ def unpacked(data: bytes) -> tuple[Document, Arrays]:
         if tensor["dtype"] not in _DTYPES:
             raise ModelFileError(f"array {name!r} has the unknown type {tensor['dtype']}")
         array = np.frombuffer(tensor["data"], dtype=_DTYPES[tensor["dtype"]])
-        array = array.reshape(tensor["shape"])
+        try:
+            array = array.reshape(tensor["shape"])
+        except ValueError as error:  # nothing, times more than there can be
+            raise ModelFileError(f"array {name!r} has an impossible shape: {error}") from None
         arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     if document.pop("crc32", None) != _checksum(document, arrays):
         raise ModelFileError("its checksum does not fit its content: the file is damaged")

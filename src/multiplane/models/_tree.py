@@ -120,6 +120,10 @@ def _array(value: Any, place: str, arrays: Arrays) -> Any:
             f"{place} is an array of type {value.dtype}, which a model file cannot hold; use "
             f"numbers or strings"
         )
+    if value.flags.f_contiguous and not value.flags.c_contiguous:
+        # Products round differently with the other layout.
+        arrays[place] = value.T
+        return {"transposed": place}
     arrays[place] = value
     return {"array": place}
 
@@ -258,6 +262,10 @@ def _read_array(content: str, arrays: Arrays, kinds: Kinds) -> Any:
     return array
 
 
+def _read_transposed(content: str, arrays: Arrays, kinds: Kinds) -> Any:
+    return _read_array(content, arrays, kinds).T
+
+
 def _read_words(content: dict[str, Any], arrays: Arrays, kinds: Kinds) -> Any:
     values, dtype = content.get("values"), content.get("dtype")
     if not isinstance(values, list) or not all(isinstance(word, str) for word in values):
@@ -285,6 +293,7 @@ _READERS: dict[str, tuple[type, Callable[[Any, Arrays, Kinds], Any]]] = {
     "dict": (dict, _read_dict),
     "pairs": (list, _read_pairs),
     "array": (str, _read_array),
+    "transposed": (str, _read_transposed),
     "words": (dict, _read_words),
     "function": (str, _read_function),
 }
