@@ -16,7 +16,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import hyperplanes, kernels, least_squares
+from benchmarks import hyperplanes, kernels, least_squares, predictor
 from benchmarks.measure import ALL
 from multiplane import show_config
 
@@ -32,6 +32,7 @@ def main() -> int:
         *hyperplanes.BENCHMARKS,
         *kernels.BENCHMARKS,
         *least_squares.BENCHMARKS,
+        *predictor.BENCHMARKS,
     ):
         if wanted not in benchmark.__name__:
             continue
