@@ -1,11 +1,11 @@
-# make demo | test | lint | bench | clean. Everything is installed into .venv; nothing else is needed
+# make demo | test | lint | bench | fuzz | clean. Everything is installed into .venv; nothing else is needed
 # but Python 3.11 or newer and a C++20 compiler.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint bench install clean
+.PHONY: demo test lint bench fuzz install clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -20,6 +20,15 @@ lint: $(VENV)/.test $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+# The reader of LIBSVM text under sanitizers; libFuzzer, where there is clang, keeps what it learns.
+FUZZ_SECONDS ?= 60
+FUZZ_CXX := $(or $(shell command -v clang++),$(CXX))
+fuzz: $(VENV)/.install
+	$(BIN)/cmake -S native/tests -B build/fuzz -DMULTIPLANE_FUZZ=ON -DCMAKE_CXX_COMPILER=$(FUZZ_CXX)
+	$(BIN)/cmake --build build/fuzz --target fuzz_libsvm
+	mkdir -p build/fuzz/corpus
+	build/fuzz/fuzz_libsvm -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -16,7 +16,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import hyperplanes, kernels, least_squares, predictor
+from benchmarks import hyperplanes, kernels, least_squares, out_of_core, predictor, reading
 from benchmarks.measure import ALL
 from multiplane import show_config
 
@@ -33,6 +33,8 @@ def main() -> int:
         *kernels.BENCHMARKS,
         *least_squares.BENCHMARKS,
         *predictor.BENCHMARKS,
+        *reading.BENCHMARKS,
+        *out_of_core.BENCHMARKS,
     ):
         if wanted not in benchmark.__name__:
             continue

@@ -15,6 +15,7 @@ from helpers import run_python
 from multiplane.data import Block, DataError, Source, open_source
 from multiplane.data._libsvm import LibsvmSource
 from multiplane.data._threads import mapped, prefetched
+from multiplane.data._windows import windows
 
 
 def ours():
@@ -244,6 +245,33 @@ def test_weights_of_some_blocks_and_narrow_ones():
     X, y, weight = open_source([wide, narrow]).load()
     assert X.toarray().tolist() == [[1, 1, 1], [1, 0, 0], [1, 0, 0]]
     assert (y.tolist(), weight.tolist()) == ([1, 0, 0], [0.5, 1, 1])
+
+
+# --- windows ---------------------------------------------------------------------------------
+
+
+def test_windows(monkeypatch):
+    monkeypatch.setattr("multiplane.data._memory._BLOCK_VALUES", 10)
+    source = open_source((np.arange(205.0).reshape(-1, 1), np.arange(205)))  # blocks of ten
+
+    def orders(seed, first=0):
+        return [w.rows.y.tolist() for w in windows(source, 3, seed, first)]
+
+    assert np.array_equal(np.concatenate(orders(None)), np.arange(205))
+    shuffled = orders((7, 0))
+    assert [len(w) for w in shuffled if max(w) < 200] == [30] * (len(shuffled) - 1)
+    assert np.array_equal(np.sort(np.concatenate(shuffled)), np.arange(205))
+    assert sorted(shuffled[0]) != list(range(30))  # blocks of all the file
+    assert orders((7, 0)) == shuffled != orders((7, 1))
+    assert orders((7, 0), first=3) == shuffled[3:]  # goes on as if it had not stopped
+    for w in shuffled:
+        assert len({y // 10 for y in w}) <= 3
+    blocks = [(source._all.X[i : i + 10], source._all.y[i : i + 10]) for i in range(0, 205, 10)]
+    source = open_source(blocks)  # in its own order, but for the rows of a window
+    shuffled = orders((7, 0))
+    assert [min(w) for w in shuffled] == [0, 30, 60, 90, 120, 150, 180]
+    assert shuffled[1] != [y + 30 for y in shuffled[0]]  # each in an order of its own
+    assert orders((7, 0), first=3) == orders((7, 0))[3:]
 
 
 # --- pipes -----------------------------------------------------------------------------------

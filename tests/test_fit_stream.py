@@ -410,6 +410,21 @@ def test_progress(capsys):
     assert "[AMMClassifier] pass 2/2  rows 8,000  error" in capsys.readouterr().out
 
 
+def test_multiplane_shares_its_steps_less_and_less():
+    X, y = problem(400)
+    seen = {}
+
+    def look(progress):
+        learner = progress.estimator._hyperplane_learner
+        seen[progress.n_iter] = learner.sharing, learner.rate
+
+    clf = ALL["multiplane"](random_state=0, sharing=0.5)
+    clf.fit_stream(parts(X, y, 100), max_iter=4, callback=look)
+    assert seen == {1: (0.5, 1.0), 2: (0.25, 1.0), 3: (0.0, 1.0), 4: (0.0, 0.5)}
+    learner = clf._hyperplane_learner  # whoever goes on begins anew
+    assert (learner.sharing, learner.rate) == (0.5, 1.0)
+
+
 # --- resize ----------------------------------------------------------------------------------
 
 

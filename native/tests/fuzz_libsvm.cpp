@@ -49,14 +49,17 @@ void check(const LibsvmRows& rows, const LibsvmRules& rules, const char* text, s
   need(!rules.n_features || rows.n_features <= rules.n_features, "no feature beyond the limit");
   for (const std::int64_t label : rows.labels)
     need(!rules.multilabel || (label >= 0 && label <= multiplane::kMostLibsvmLabel), "labels");
-  const std::size_t n_lines = lines_in(text, size), n_read = static_cast<std::size_t>(rows.n_lines);
-  need(n + static_cast<std::size_t>(rows.n_faults) <= n_lines, "a line is a row or a fault or nothing");
-  need(rules.skip_faults ? n_read == n_lines : rows.n_faults <= 1, "all lines, or up to a fault");
-  need(rows.faults.size() == std::min<std::size_t>(static_cast<std::size_t>(rows.n_faults),
-                                                   LibsvmRows::kMostFaults), "faults are told");
-  for (const auto& fault : rows.faults)
-    need(fault.line >= 0 && static_cast<std::size_t>(fault.line) < n_lines && fault.column >= 0 &&
-             static_cast<std::size_t>(fault.column) <= size && !fault.what.empty(), "places");
+  const std::size_t n_lines = lines_in(text, size);
+  const auto n_read = static_cast<std::size_t>(rows.n_lines);
+  const auto n_faults = static_cast<std::size_t>(rows.n_faults);
+  need(n + n_faults <= n_lines, "a line is a row or a fault or nothing");
+  need(rules.skip_faults ? n_read == n_lines : n_faults <= 1, "all lines, or up to a fault");
+  need(rows.faults.size() == std::min(n_faults, LibsvmRows::kMostFaults), "faults are told");
+  for (const auto& fault : rows.faults) {
+    const auto line = static_cast<std::size_t>(fault.line);
+    const auto column = static_cast<std::size_t>(fault.column);  // negative ones become large
+    need(line < n_lines && column <= size && !fault.what.empty(), "places");
+  }
 }
 
 }  // namespace
@@ -82,27 +85,32 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #include <random>
 #include <string>
 
-// fuzz_libsvm [seconds] [seed]
+// fuzz_libsvm [-max_total_time=SECONDS], as libFuzzer has it.
 int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
-  std::mt19937_64 random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0);
+  const std::string option = argc > 1 ? argv[1] : "=10";
+  const double seconds = std::atof(option.c_str() + option.find('=') + 1);
+  std::mt19937_64 random(0);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   const std::string bits[] = {
-      "1",    "-1",   "+1",  "0",    "1.0",  "1e0",         "3,5",    ",",        ":",      " ",
-      "\t",   "\n",   "\r\n", "#",   "qid:", "qid:7",       "1:0.5",  "2:-3e-5",  "7:1e39", "9:1e-60",
-      "0:1",  "99:1", "101:1", "+",  "-",    ".",           "e",      "nan",      "inf",    "1:nan",
-      "0x10", "00001:1", "2147483647:1", "2147483648:1", "99999999999999999999:1", "9223372036854775807",
-      "-9223372036854775808", "1:0.1000000000000000055511151231257827021181583404541015625", "1:1e999999999999999999",
-      std::string(1, '\0'), "\xff", "\xef\xbb\xbf", "16777215", "16777216"};
+      "1", "-1", "+1", "0", "1.0", "1e0", "3,5", ",", ":", " ", "\t", "\n", "\r\n", "#", "qid:",
+      "qid:7", "1:0.5", "2:-3e-5", "7:1e39", "9:1e-60", "0:1", "99:1", "101:1", "+", "-", ".", "e",
+      "nan", "inf", "1:nan", "0x10", "00001:1", "2147483647:1", "2147483648:1",
+      "99999999999999999999:1", "9223372036854775807", "-9223372036854775808",
+      "1:0.1000000000000000055511151231257827", "1:1e999999999999999999", std::string(1, '\0'),
+      "\xff", "\xef\xbb\xbf", "16777215", "16777216"};
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t runs = 0;
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds) {
+  const auto passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  while (passed() < seconds) {
     std::string text(1, static_cast<char>(random()));
     for (std::size_t n = below(60); n; --n) {
       text += bits[below(std::size(bits))];
       if (below(3)) text += ' ';
     }
-    for (std::size_t n = below(3) ? 0 : below(4); n; --n) text[below(text.size())] = static_cast<char>(random());
+    for (std::size_t n = below(3) ? 0 : below(4); n; --n)
+      text[below(text.size())] = static_cast<char>(random());
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
     ++runs;
   }
