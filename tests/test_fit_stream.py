@@ -201,6 +201,20 @@ def test_scaled_rows_may_be_sparse_or_dense():
     assert np.array_equal(sparse.decision_function(sp.csr_matrix(X)), sparse.decision_function(X))
 
 
+def test_scalers_of_dense_and_sparse_blocks():
+    """A zero that is not there counts as much as one that is."""
+    X, y = problem(120)
+    X = np.abs(X) + (X != 0)
+    X[:60] += 1
+    blocks = [(X[:60], y[:60]), (sp.csr_matrix(X[60:]), y[60:])]
+    for scale in SCALERS:
+        mixed = in_order(AMMClassifier, blocks, scale=scale, window=1)
+        dense = in_order(AMMClassifier, (X, y), scale=scale)
+        np.testing.assert_allclose(mixed.scaler_.shift, dense.scaler_.shift, rtol=1e-12)
+        np.testing.assert_allclose(mixed.scaler_.factor, dense.scaler_.factor, rtol=1e-12)
+        np.testing.assert_array_equal(mixed.predict(X), dense.predict(X))
+
+
 def test_constants_and_features_never_seen():
     X, y = problem(60)
     X[:, 0], X[:, 1] = 0, 5
