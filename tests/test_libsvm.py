@@ -189,6 +189,12 @@ def test_packed(tmp_path, kind):
         source_of(path, bytes(damaged)).load()
 
 
+def test_xz_that_asks_for_much_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(_text, "_MOST_MEMORY", 1 << 20)  # by default it takes 9
+    with pytest.raises(DataError, match="damaged: Memory usage limit"):
+        source_of(tmp_path / "a.xz", lzma.compress(b"1 1:1\n")).load()
+
+
 @pytest.mark.parametrize("kind", PACK)
 def test_flipped_bits_of_packed_files(tmp_path, kind):
     """Checksums are the packers'; what matters here is that every failure is a DataError."""

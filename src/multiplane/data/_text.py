@@ -6,13 +6,15 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from multiplane.data._errors import DataError
 
 # A file without line ends, or one that unpacks to endless nothing, must not fill the memory.
 LONGEST_LINE = 64 << 20
+_MOST_MEMORY = 512 << 20  # to unpack xz; its own strongest setting takes 65 MiB
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -119,6 +121,7 @@ def open_unpacked(path: str) -> Unpacked:
 
 
 def _unpacking(kind: str | None, raw: Any, path: str) -> Any:
+    frame: Callable[[], Any]
     if kind == "gzip":
         import gzip
 
@@ -130,9 +133,17 @@ def _unpacking(kind: str | None, raw: Any, path: str) -> Any:
     if kind == "xz":
         import lzma
 
-        return lzma.LZMAFile(raw)
+        frame = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MOST_MEMORY)
+        return io.BufferedReader(_Frames(raw, path, frame), 1 << 20)
     if kind == "zstd":
-        return io.BufferedReader(_Zstd(raw, path), 1 << 20)
+        try:
+            import zstandard
+        except ImportError as error:
+            raise ImportError(
+                f'{path} is packed with zstd, which needs zstandard: pip install "multiplane[zstd]"'
+            ) from error
+        frame = zstandard.ZstdDecompressor().decompressobj  # 128 MiB at most, by itself
+        return io.BufferedReader(_Frames(raw, path, frame), 1 << 20)
     return raw
 
 
@@ -190,20 +201,16 @@ class Rejoined(io.RawIOBase):
         return len(data)
 
 
-class _Zstd(io.RawIOBase):
-    """Frames one after the other. Unlike the package's own readers it notices a file cut short."""
+class _Frames(io.RawIOBase):
+    """Frames of zstd or xz, one after the other, in little memory and to their very end: the
+    packages' own readers take a zstd file that is cut short, and as much memory as an xz asks for.
+    """
 
-    # Four bytes can stand for 128 KiB: so much at once stays within 128 MiB.
+    # Four bytes of zstd can stand for 128 KiB: so much at once stays within 128 MiB.
     _AT_ONCE = 4096
 
-    def __init__(self, raw: Any, path: str) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise ImportError(
-                f'{path} is packed with zstd, which needs zstandard: pip install "multiplane[zstd]"'
-            ) from error
-        self._raw, self._path, self._unpacker = raw, path, zstandard.ZstdDecompressor()
+    def __init__(self, raw: Any, path: str, frame: Callable[[], Any]) -> None:
+        self._raw, self._path, self._new_frame = raw, path, frame
         self._frame: Any = None
         self._packed = b""
         self._ready = memoryview(b"")
@@ -218,7 +225,7 @@ class _Zstd(io.RawIOBase):
                 if self._frame is not None:
                     raise DataError(f"{self._path}: the packed file is cut short")
                 return 0
-            self._frame = self._frame or self._unpacker.decompressobj()
+            self._frame = self._frame or self._new_frame()
             self._ready = memoryview(self._frame.decompress(self._packed))
             self._packed = b""
             if self._frame.eof:
