@@ -12,9 +12,10 @@ from model_files import FOLDER, NAMES, data, fitted
 
 import multiplane
 from multiplane import AMMClassifier, BudgetedPegasosClassifier, PegasosClassifier, _native
+from multiplane._jobs import number_of_threads
 from multiplane.models._files import Fitted
 from multiplane.models._hyperplanes import HyperplaneModel
-from multiplane.models._predictor import Predictor, _number_of_threads
+from multiplane.models._predictor import Predictor
 from multiplane.models._scaling import Scaling
 
 
@@ -209,11 +210,11 @@ def test_many_threads(name):
     assert not failures
 
 
-def test_number_of_threads():
-    assert _number_of_threads(None) == _number_of_threads(1) == 1
-    assert _number_of_threads(3) == 3
-    assert _number_of_threads(-1) >= _number_of_threads(-2) >= 1
-    assert _number_of_threads(-1000) == 1
+def testnumber_of_threads():
+    assert number_of_threads(None) == number_of_threads(1) == 1
+    assert number_of_threads(3) == 3
+    assert number_of_threads(-1) >= number_of_threads(-2) >= 1
+    assert number_of_threads(-1000) == 1
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
         multiplane.compile(fitted("amm"), n_jobs=0)
     # Unless something else is wanted, as many as the estimator has.

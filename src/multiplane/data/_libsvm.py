@@ -51,6 +51,8 @@ class LibsvmSource(Source):
         That read and parse ahead; what comes out does not depend on it.
     """
 
+    dear = True
+
     def __init__(
         self,
         paths: Sequence[str],

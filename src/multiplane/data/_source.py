@@ -60,6 +60,8 @@ class Source:
     feature_names : list of str or None
     once : bool
         Whether it can be read only once, as a pipe can.
+    dear : bool
+        Whether reading takes work that is worth saving: unpacking, parsing.
     """
 
     name: str = "rows"
@@ -70,6 +72,7 @@ class Source:
     bytes_read: int = 0
     feature_names: list[str] | None = None
     once: bool = False
+    dear: bool = False
 
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         """All blocks, or those of these numbers in this order; some may have no rows."""

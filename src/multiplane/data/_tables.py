@@ -43,6 +43,8 @@ class TableSource(Source):
     delimiter, header : of CSV
     """
 
+    dear = True
+
     def __init__(
         self,
         paths: Sequence[str],

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multiplane.data._examples import widened
+from multiplane.data._kept import kept
 from multiplane.data._source import Block, Source, taken
 from multiplane.data._survey import SCALES, Survey
 from multiplane.data._windows import Window, windows
@@ -106,7 +107,7 @@ class StreamTraining:
         position: Position | None = None,
         classes: NDArray[Any] | None = None,
     ) -> None:
-        self.estimator, self.source, self.plan = estimator, source, plan
+        self.estimator, self.source, self.plan = estimator, kept(source), plan
         self.position = Position() if position is None else position
         self.classes = classes
         self._surveyed = self._told = False
