@@ -47,7 +47,8 @@ def command(
     write_cache(source, cache, layout=layout, dtype=dtype, progress=count)
     if not quiet:
         seconds = max(time.monotonic() - began, 1e-9)
-        speed = f", {source.n_bytes / 1e6 / seconds:,.0f} MB/s" if source.n_bytes else ""
+        size = (source.n_bytes or 0) / 1e6
+        speed = f", {size / seconds:,.0f} MB/s" if size > 10 else ""
         click.echo(
             f"{n_rows:,} rows in {os.path.getsize(cache) / 1e6:,.1f} MB: {cache} "
             f"({seconds:.1f} s{speed})",

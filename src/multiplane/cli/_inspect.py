@@ -10,6 +10,15 @@ import click
 
 from multiplane.cli._options import reading
 
+_ATTRIBUTES = {
+    "n_hyperplanes_": "hyperplanes",
+    "n_support_": "support_vectors",
+    "alpha_": "alpha",
+    "gamma_": "gamma",
+    "n_iter_": "passes",
+    "t_": "steps",
+}
+
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", type=click.Path(dir_okay=True, exists=True))
@@ -60,9 +69,9 @@ def model_facts(path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "numbers": n_numbers(model),
     }
-    for name in ("n_hyperplanes_", "n_support_", "alpha_", "gamma_", "n_iter_", "t_"):
+    for name, words in _ATTRIBUTES.items():
         if hasattr(model, name):
-            facts[name.strip("_").removeprefix("n_")] = getattr(model, name)
+            facts[words] = getattr(model, name)
     facts["scaled"] = getattr(model, "scaler_", None) is not None
     last = model.history_[-1] if getattr(model, "history_", None) else {}
     if "error" in last:

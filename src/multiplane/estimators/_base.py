@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -511,8 +512,9 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _stream_goes_on(self, done: float) -> None:
         """Called before each window of a source; `done`: how much of the training is behind."""
 
-    def _stream_ended(self) -> None:
-        """Called after the last pass over a source."""
+    def _stream_ended(self, rows: Iterable[Any] | None) -> None:
+        """Called after the last pass over a source; `rows`: all of them once more, block by block,
+        where that is little work beside the passes before."""
 
     def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> Learner:
         raise NotImplementedError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -368,16 +369,26 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _tidy_up(self, examples: Examples) -> None:
         """Drop hyperplanes that win nowhere, but leave every class one."""
+        self._keep_winners(self._winners(examples.X)[examples.rows()])
+        self._calm_down()
+
+    def _winners(self, X: Matrix) -> NDArray[np.int32]:
         model = self._training.model()
         assert isinstance(model, HyperplaneModel)
-        winners = model.winners(examples.X, self._n_threads())[examples.rows()]
-        n_won = np.bincount(winners, minlength=len(model))
-        kept = n_won > 0
+        return model.winners(X, self._n_threads())
+
+    def _keep_winners(self, winners: NDArray[Any]) -> None:
+        model = self._training.model()
+        assert isinstance(model, HyperplaneModel)
+        kept = np.bincount(winners, minlength=len(model)) > 0
         for code in np.unique(model.owner):
             own = np.flatnonzero(model.owner == code)
             kept[own[0]] |= not kept[own].any()
         self._hyperplane_learner.keep(np.flatnonzero(kept).tolist())
-        self._stream_ended()  # if a stream goes on from here, its rows are as good as any
+
+    def _calm_down(self) -> None:
+        """If a stream goes on from here, its rows are as good as any."""
+        self._hyperplane_learner.sharing, self._hyperplane_learner.rate = float(self.sharing), 1.0
 
     @property
     def _hyperplane_learner(self) -> _native.Learner:
@@ -432,8 +443,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
                 float(self.sharing), done
             )
 
-    def _stream_ended(self) -> None:
-        self._hyperplane_learner.sharing, self._hyperplane_learner.rate = float(self.sharing), 1.0
+    def _stream_ended(self, rows: Iterable[Any] | None) -> None:
+        if rows is not None:
+            winners = [np.unique(self._winners(Matrix(self._scaled(X)))) for X in rows]
+            self._keep_winners(np.concatenate(winners))
+        self._calm_down()
 
     def _learn_stream(self, stretch: Stretch, recorder: Recorder) -> Tally:
         begun = hasattr(self, "_training")

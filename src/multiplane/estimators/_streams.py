@@ -140,7 +140,8 @@ class StreamTraining:
             estimator.history_ = joined(estimator.history_)
         if self.source.feature_names is not None:
             estimator.feature_names_in_ = np.array(self.source.feature_names, dtype=object)
-        estimator._stream_ended()
+        again = reason == "max_iter" and self.plan.max_iter > 1
+        estimator._stream_ended((self._fitted(block.X) for block in self.source) if again else None)
 
     def _survey(self, rows: Iterable[Any]) -> None:
         """The number of features, and the scaler, before anything is learnt."""
