@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks.measure import Outcome, all_cores, alternately
-from multiplane import AMMClassifier
+from multiplane import AMMClassifier, save
 from multiplane.data import CacheSource, open_source, write_cache
 
 SIZE = int(os.environ.get("MULTIPLANE_TEXT_MB", "300")) << 20
@@ -121,8 +120,7 @@ def cached() -> list[Outcome]:
 
 def ours(text: str, model: str) -> None:
     clf = AMMClassifier(alpha=1e-5, random_state=0).fit_stream(text, max_iter=1, shuffle=False)
-    with open(model, "wb") as file:
-        pickle.dump(clf, file)
+    save(clf, model)
 
 
 def vowpal_wabbit(text: str, model: str) -> None:

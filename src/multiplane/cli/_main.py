@@ -143,7 +143,7 @@ def _explained(error: Exception) -> tuple[int, str]:
         what = error.strerror or str(error)
         return DATA, f"{error.filename}: {what}" if error.filename else what
     if isinstance(error, MemoryError):
-        return DATA, "there is not enough memory"
+        return DATA, str(error) or "there is not enough memory"
     if isinstance(error, ValueError | ImportError):
         return DATA, str(error)
     return BUG, f"{type(error).__name__}: {error} (a bug; MULTIPLANE_DEBUG=1 shows where)"

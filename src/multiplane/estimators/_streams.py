@@ -191,7 +191,17 @@ class StreamTraining:
         elif self.plan.shuffle and position.n_iter == 0 and len(estimator.classes_) > 1:
             self._look_for_sorted(rows)
         estimator._stream_goes_on(self._done(window))
-        rows = rows._replace(X=self._fitted(rows.X))
+        try:
+            rows = rows._replace(X=self._fitted(rows.X))
+            self._learn_rows(rows, window, callback)
+        except MemoryError as error:
+            raise MemoryError(
+                f"{self.source.name}: a model of {self.position.width:,} features does not fit "
+                f"into memory; if a wrong index made them so many, say n_features"
+            ) from error
+
+    def _learn_rows(self, rows: Block, window: Window, callback: Callback | None) -> None:
+        position = self.position
         while position.row < rows.n_rows:
             piece = taken(rows, slice(position.row, position.row + self._size(rows)))
             self._learn_piece(piece)
