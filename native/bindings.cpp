@@ -747,8 +747,7 @@ Projectron projectron_from_state(const nb::dict& s) {
 // One row at a time, at as little cost as can be: what does not change is checked once.
 class OneRow {
  public:
-  OneRow(nb::object model, std::optional<In<double, 1>> shift, std::optional<In<double, 1>> factor)
-      : model_(std::move(model)) {
+  explicit OneRow(nb::object model) : model_(std::move(model)) {
     if (nb::isinstance<Hyperplanes>(model_)) {
       planes_ = nb::cast<const Hyperplanes*>(model_);
       n_features_ = planes_->n_features();
@@ -758,12 +757,13 @@ class OneRow {
       n_features_ = machine_->n_features();
       work_ = n_features_ * machine_->n_tiles() * kTile;
     }
-    need(shift.has_value() == factor.has_value(), "shift and factor are needed together");
-    if (!shift) return;
+  }
+  // Of rows that are scaled first: (x - shift) * factor, in double precision.
+  OneRow(nb::object model, In<double, 1> shift, In<double, 1> factor) : OneRow(std::move(model)) {
     const auto n = static_cast<std::size_t>(n_features_);
-    need(shift->shape(0) == n && factor->shape(0) == n, "shift, factor and model differ in width");
-    shift_.assign(shift->data(), shift->data() + n);
-    factor_.assign(factor->data(), factor->data() + n);
+    need(shift.shape(0) == n && factor.shape(0) == n, "shift, factor and model differ in width");
+    shift_.assign(shift.data(), shift.data() + n);
+    factor_.assign(factor.data(), factor.data() + n);
   }
 
   std::int32_t operator()(In<float, 1> x) const {
@@ -1063,8 +1063,9 @@ NB_MODULE(_native, m) {
       });
 
   nb::class_<OneRow>(m, "OneRow")
-      .def(nb::init<nb::object, std::optional<In<double, 1>>, std::optional<In<double, 1>>>(),
-           "model"_a, "shift"_a.noconvert() = nb::none(), "factor"_a.noconvert() = nb::none())
+      .def(nb::init<nb::object>(), "model"_a)
+      .def(nb::init<nb::object, In<double, 1>, In<double, 1>>(), "model"_a, "shift"_a.noconvert(),
+           "factor"_a.noconvert())
       .def("__call__", &OneRow::operator(), "x"_a.noconvert());
 
   nb::class_<KernelLearner> kernel_learner(m, "KernelLearner");

@@ -66,6 +66,19 @@ def test_single_rows_on_all_processors(make, d, simd):
     assert [predictor.predict_one(x) for x in X] == clf.predict(X).tolist()
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_single_rows_against_a_twin(scaled, simd):
+    """The highest w·x + b in float64: random scores are not so close that rounding decides."""
+    random = np.random.RandomState(0)
+    coef, intercept = random.randn(37, 20).astype(np.float32), random.randn(37).astype(np.float32)
+    owner = random.randint(5, size=37).astype(np.int32)
+    planes = HyperplaneModel.from_arrays(coef, intercept, owner, 5).hyperplanes
+    shift, factor = (random.randn(20), random.rand(20)) if scaled else (0.0, 1.0)
+    one = _native.OneRow(planes, shift, factor) if scaled else _native.OneRow(planes)
+    for x in random.randn(100, 20).astype(np.float32):
+        assert one(x) == owner[np.argmax(coef @ ((x - shift) * factor) + intercept)]
+
+
 def test_ties_go_to_the_lowest_class():
     coef = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     owner = np.array([2, 1, 0], np.int32)
@@ -87,9 +100,16 @@ def test_scaled_rows(make):
     assert predictor.predict(X).tolist() == labels.tolist()
     assert predictor.decision_function(X).tobytes() == scores.tobytes()
     assert [predictor.predict_one(x) for x in X] == labels.tolist()
-    # Float64 rows are scaled as such.
-    X = X.astype(np.float64) + 1e-9
-    assert [predictor.predict_one(x) for x in X] == predictor.predict(X).tolist()
+
+
+def test_float64_rows_are_scaled_as_such():
+    coef, owner = np.array([[1], [-1]], np.float32), np.arange(2, dtype=np.int32)
+    model = HyperplaneModel.from_arrays(coef, np.zeros(2, np.float32), owner, 2)
+    scaling = Scaling(np.array([1e9]), np.ones(1))
+    predictor = Predictor(Fitted(np.array(["above", "below"]), 1, None, scaling, model))
+    assert predictor.predict_one([1e9 - 1]) == "below"  # float32 has nothing between 1e9 ± 32
+    assert predictor.predict_one(np.array([1e9 + 1])) == "above"
+    assert predictor.predict([[1e9 - 1], [1e9 + 1]]).tolist() == ["below", "above"]
 
 
 def test_a_model_without_hyperplanes():
@@ -177,7 +197,7 @@ def test_the_native_part_refuses_what_does_not_fit():
     planes = fitted("amm")._fitted_model().hyperplanes
     with pytest.raises(ValueError, match="differ in width"):
         _native.OneRow(planes, np.zeros(5), np.ones(5))
-    with pytest.raises(ValueError, match="needed together"):
+    with pytest.raises(TypeError, match="incompatible"):
         _native.OneRow(planes, np.zeros(6))
     with pytest.raises(Exception, match=r"cast|incompatible"):
         _native.OneRow("planes")

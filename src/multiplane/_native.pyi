@@ -1,6 +1,6 @@
 """Types of the compiled module (native/bindings.cpp)."""
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,11 +140,14 @@ class KernelMachine:
     def decision(self, X: Rows, n_threads: int = 1, check: bool = False) -> NDArray[np.float32]: ...
 
 class OneRow:
+    @overload
+    def __init__(self, model: Hyperplanes | KernelMachine) -> None: ...
+    @overload
     def __init__(
         self,
         model: Hyperplanes | KernelMachine,
-        shift: NDArray[np.float64] | None = None,
-        factor: NDArray[np.float64] | None = None,
+        shift: NDArray[np.float64],
+        factor: NDArray[np.float64],
     ) -> None: ...
     def __call__(self, x: NDArray[np.float32]) -> int: ...
 

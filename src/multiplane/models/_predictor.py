@@ -64,9 +64,9 @@ class Predictor:
                 f"predict_one takes one row of {self.n_features_in_} numbers, got an array of "
                 f"shape {row.shape}; use predict for several rows"
             )
-        # Float64 rows are scaled as such, and become float32 then.
-        plain = self._fitted.scaler is None and row.dtype.kind in "fiub"
-        if self._one is None or not (plain or row.dtype == np.float32):
+        # Rows of float64 are scaled as such, and become float32 then.
+        wide = self._fitted.scaler is not None and row.dtype != np.float32
+        if self._one is None or wide:
             return self.predict(row[None, :])[0]
         with np.errstate(over="ignore"):  # becomes infinity, which is reported
             return self._labels[self._one(np.ascontiguousarray(row, dtype=np.float32))]

@@ -3,7 +3,7 @@
 None, bool, int, str, finite float, list   themselves
 other things                               an object with one key, which names their kind:
     {"float": "inf"}, {"tuple": […]}, {"dict": {…}}, {"pairs": [[key, value], …]},
-    {"array": "name in the file"}, {"words": {"dtype": "<U5", "values": […]}},
+    {"array": "name"}, {"transposed": "name"}, {"words": {"dtype": "<U5", "values": […]}},
     {"function": "square"}, {"Linear": {"W": …, "b": …}}
 """
 
