@@ -68,13 +68,13 @@ def open_source(
     cache : bool or path, default=False
         Keep what was read in a binary file, by default beside the first one with ``.mpc`` added,
         and read that from now on: worth it from the second pass on. It is written anew when the
-        files have changed.
+        files have changed. A file of this name that is no cache is left alone, with an error.
     format : str, optional
         "libsvm", "parquet", "arrow", "csv", "tsv", "npy", "npz" or "cache"; None: by the file's
         ending, and LIBSVM for endings that are not known.
     label, weight : str, optional
         Names of the columns of labels and of weights, in tables and ``.npz``; by default the labels
-        are the column label, y, target or class.
+        are the column label, y, target or class. Files may have their columns in any order.
     columns : sequence of str, optional
         Names of the columns of features, in tables; by default all others.
     labels : str, optional
@@ -92,7 +92,7 @@ def open_source(
     header : bool, default=True
         CSV: whether the first line holds the columns' names; without, they are called f0, f1, …
     n_jobs : int, optional
-        Threads that read ahead; by default one for each processor, at most four.
+        Threads that read ahead; by default one for each processor, at most four. −1: all.
 
     Returns
     -------
