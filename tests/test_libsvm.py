@@ -160,6 +160,14 @@ def test_cuts_do_not_matter(tmp_path_factory, lines, size, n_threads, mark, ende
     assert packed.n_blocks is None
 
 
+def test_every_cut_of_a_small_file(tmp_path):
+    """A line may end just where a block does, the first one too."""
+    text = b"1 1:1\n2 1:2 3:4\r\n\n3\n# c\n4 2:1"
+    for size in range(1, len(text) + 2):
+        source = source_of(tmp_path / "a.svm", text, block_bytes=size)
+        assert np.concatenate([y for _, y, _ in source]).tolist() == [1, 2, 3, 4]
+
+
 PACK = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
