@@ -401,8 +401,8 @@ def test_ctrl_c_while_a_pipe_is_silent():
         [sys.executable, "-c", WAIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        assert process.stdout.read().strip() == "interrupted True"
         assert process.wait(60) == 0
+        assert process.stdout.read().strip() == "interrupted True"
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
