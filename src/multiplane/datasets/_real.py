@@ -472,7 +472,7 @@ def data_directory(data_home: Folder = None) -> Path | None:
 
 
 def read_libsvm(path: str | os.PathLike[str], n_features: int) -> tuple[Any, NDArray[np.int64]]:
-    """Read LIBSVM text with indices from 1, opened by its suffix (.xz, .bz2, .gz or other).
+    """Read LIBSVM text with indices from 1, plain or packed.
 
     Parameters
     ----------
@@ -496,19 +496,20 @@ def read_libsvm(path: str | os.PathLike[str], n_features: int) -> tuple[Any, NDA
     >>> X.toarray().tolist(), y.tolist()
     ([[0.0, 0.5, 0.0], [3.0, 0.0, 0.0]], [1, -1])
     """
+    # Here, so that other data sets can be had without the compiled module.
+    from multiplane.data import open_source, widened
+
     try:
-        with _open(Path(path), "rb") as file:
-            X, y = skd.load_svmlight_file(
-                file, n_features=n_features, dtype=np.float32, zero_based=False
-            )
+        source = open_source(path, format="libsvm", n_features=n_features)
+        X, y, _ = source.load()
     except FileNotFoundError:
         raise
-    except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
+    except (ValueError, OSError) as error:
         raise ValueError(
             f"{path} must hold LIBSVM text with indices from 1 to {n_features}, got: {error}; "
             "check n_features, or fetch the file again"
         ) from error
-    return X, y.astype(np.int64)
+    return widened(X, n_features), y
 
 
 def round_digits(y: ArrayLike) -> NDArray[np.int64]:
