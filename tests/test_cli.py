@@ -325,6 +325,41 @@ def test_a_cache_gives_the_same_predictions_and_nearly_the_same_model(at, capsys
     assert os.path.exists("test.svm.mpc")
 
 
+def test_export_and_report(at):
+    pytest.importorskip("onnx")
+    for name in ("m.onnx", "m.h"):
+        assert run(["export", "model.mpl", name]) == OK
+        assert os.path.getsize(name) > 500
+    assert run(["report", "test.svm", "model.mpl", "r.html", "--title", "A <title>"]) == OK
+    page = pathlib.Path("r.html").read_text()
+    assert "A &lt;title&gt;" in page
+    assert "1,000 rows" in page
+
+
+def test_explore(at, capsys):
+    words = ["explore", "train.svm", "--time-budget", "3s", "--html", "e.html", "--model", "e.mpl"]
+    assert run([*words, "-q"]) == OK
+    assert "multiplane" in capsys.readouterr().out
+    assert "<" in pathlib.Path("e.html").read_text()
+    assert run(["evaluate", "test.svm", "e.mpl"]) == OK
+
+
+def test_lists_of_labels(at, capsys):
+    X, y = make_checkerboard(2, 2, n=500, random_state=0)
+    lists = [("0", "0,1", "1")[(row[0] > 0.5) + label] for row, label in zip(X, y, strict=True)]
+    text = "".join(
+        f"{labels} 1:{a} 2:{b}\n" for labels, (a, b) in zip(lists, X.tolist(), strict=True)
+    )
+    pathlib.Path("lists.svm").write_text(text)
+    words = ["--multilabel", "lists.svm", "m.mpl"]
+    assert run(["train", "-q", "-e", "stagewise", "--n-stages", "4", *words]) == OK
+    assert run(["predict", *words]) == OK
+    said = capsys.readouterr().out.splitlines()
+    assert np.mean([a == b for a, b in zip(said, lists, strict=True)]) > 0.8
+    assert run(["train", "-q", "-e", "amm", *words]) == DATA
+    assert "one label a row" in capsys.readouterr().err
+
+
 def test_completion_scripts(capsys):
     for name in ("bash", "zsh", "fish"):
         assert run(["completion", name]) == OK

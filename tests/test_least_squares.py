@@ -895,3 +895,21 @@ def test_many_threads_predict():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        GeneralizedLeastSquaresClassifier(),
+        CalibratedLeastSquaresClassifier(),
+        StagewiseLeastSquaresClassifier(n_stages=2, block_size=32, random_state=0),
+    ],
+    ids=lambda classifier: type(classifier).__name__,
+)
+def test_sparse_rows_are_predicted_as_the_dense_rows_that_they_are(classifier):
+    random = np.random.RandomState(0)
+    X = random.standard_normal((200, 5)) + 100  # far from zero: a shift that is forgotten shows
+    y = (X[:, 0] > 100).astype(int)
+    classifier.fit(X, y)
+    dense, sparse = (classifier.decision_function(rows) for rows in (X, sp.csr_matrix(X)))
+    assert np.allclose(dense, sparse, rtol=1e-6)

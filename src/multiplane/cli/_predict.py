@@ -78,7 +78,11 @@ def blocks_for(
         "columns": None if names is None else tuple(names),
     }
     source = open_source(data, **{**reading, **own})
+    # A Pipeline of scikit-learn's does not centre sparse rows, and text is always sparse.
+    centred = any(getattr(step, "with_mean", False) for _, step in getattr(predictor, "steps", ()))
     for block in source._light() if light else source:
+        if centred and hasattr(block.X, "toarray"):
+            block = block._replace(X=widened(block.X, int(predictor.n_features_in_)).toarray())
         if block.n_rows:
             yield block._replace(X=widened(block.X, int(predictor.n_features_in_)))
 

@@ -112,8 +112,8 @@ class Predictor:
         """Rows as the model wants them: a `Matrix`, or an array or CSR matrix of its floats."""
         self._check_names(X)
         least_squares = self._fitted.dtype is not None
-        if isinstance(X, Csr) and least_squares:
-            X = widened(X, self.n_features_in_).to_scipy()
+        if isinstance(X, Csr):
+            X = self._of_text(widened(X, self.n_features_in_))
         if not issparse(X):
             X = np.asarray(X)
         elif least_squares:
@@ -130,6 +130,13 @@ class Predictor:
         for step in self._fitted.steps:
             X = step(X)
         return self._finite(X) if least_squares else self._matrix(X)
+
+    def _of_text(self, X: Csr) -> Any:
+        """Text is sparse even if its rows never were; a model that centres them says so."""
+        if any(getattr(step, "with_mean", False) for step in self._fitted.steps):
+            return X.toarray()
+        light = self._fitted.dtype is None and not self._fitted.steps
+        return X if light else X.to_scipy()
 
     def _matrix(self, X: Any) -> Any:
         if X.dtype not in (np.float32, np.float64) or X.shape[0] == 0:
