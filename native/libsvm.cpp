@@ -165,7 +165,8 @@ class Reader {
       out_.labels.push_back(label);
       if (p == end || *p != ',') return after(p, end);
       if (!rules_.multilabel)
-        throw Trouble{p, "several labels in one line; if that is meant, say multilabel=True"};
+        throw Trouble{p, "several labels in one line; if that is meant, say multilabel=True "
+                         "(--multilabel)"};
       ++p;
     }
   }
@@ -180,7 +181,8 @@ class Reader {
       throw Trouble{begin, "expected index:value, got " + shown(begin, end)};
     }
     if (number < lowest_)
-      throw Trouble{begin, "indices count from 1, got 0; if they count from 0, say zero_based=True"};
+      throw Trouble{begin, "indices count from 1, got 0; if they count from 0, say zero_based=True "
+                           "(--zero-based)"};
     index = number - lowest_;
     if (index > kMostLibsvmIndex)
       throw Trouble{begin, "the index is too large: " + shown(begin, end)};

@@ -80,7 +80,7 @@ def test_layouts(tmp_path):
     source = open_source([(narrow, [0, 1]), (wide, [0, 1])])
     write_cache(source, tmp_path / "a.mpc")
     assert [b.X.shape for b in CacheSource(tmp_path / "a.mpc")] == [(2, 4), (2, 4)]
-    with pytest.raises(DataError, match="say n_features, or layout='sparse'"):
+    with pytest.raises(DataError, match=r"say n_features .*, or layout='sparse'"):
         write_cache(source, tmp_path / "a.mpc", layout="dense")
     source.n_features = 4
     write_cache(source, tmp_path / "a.mpc", layout="dense")
@@ -204,11 +204,14 @@ def test_atomic_keeps_what_was_there(tmp_path):
         assert path.read_text() == "before"
     assert path.read_text() == "after"
     assert os.listdir(tmp_path) == ["a"]
+    path.chmod(0o600)
     mask = os.umask(0o027)
-    with atomic(path):
-        pass
+    for name in ("a", "b"):
+        with atomic(tmp_path / name):
+            pass
     os.umask(mask)
-    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.stat().st_mode & 0o777 == 0o600  # of the file that was replaced
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o640
 
 
 FULL = """

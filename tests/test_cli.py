@@ -185,7 +185,7 @@ def test_a_pipeline_of_standard_input_and_output(at):
         (["train", "-e", "amm", "--alpha", "-1", "train.svm", "m.mpl"], USAGE, "alpha"),
         (["train", "-e", "amm", "--nonsense", "1", "train.svm", "m.mpl"], USAGE, "nonsense"),
         (["train", "-e", "amm", "--every", "soon", "train.svm", "m.mpl"], USAGE, "soon"),
-        (["train", "train.svm", "no/such/folder/m.mpl", *FAST], DATA, "no such folder"),
+        (["train", "train.svm", "no/such/folder/m.mpl", *FAST], USAGE, "no folder"),
         (["train", "bad.svm", "m.mpl"], DATA, "bad.svm, line 2, column 3"),
         (["train", "one.svm", "m.mpl", *FAST], DATA, "only one class"),
         (["train", "empty.svm", "m.mpl"], DATA, "no rows"),
@@ -277,6 +277,25 @@ def test_predict_does_not_import_scikit_learn(at):
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
     assert made.returncode == 0, made.stderr
+
+
+def test_a_row_that_cannot_be_learnt_is_named(at, capsys):
+    pytest.importorskip("pyarrow")
+    rows = [f"{i % 2},{i},{i * i}" for i in range(2_000)]
+    rows[1234] = "0,,5"
+    pathlib.Path("t.csv").write_text("\n".join(["label,a,b", *rows]) + "\n")
+    assert run(["train", *FAST, "t.csv", "m.mpl"]) == DATA
+    assert "t.csv: Input X contains NaN at row 1234, column 0 ('a')" in capsys.readouterr().err
+
+
+def test_standard_input_has_one_pass(at):
+    text = pathlib.Path("train.svm").read_bytes()
+    made = shell("train", "-e", "amm", "-", "m.mpl", input=text)
+    assert made.returncode == OK
+    assert b"- can be read only once: one pass" in made.stderr
+    made = shell("train", "-e", "amm", "--max-iter", "2", "-", "m.mpl", input=text)
+    assert made.returncode == DATA
+    assert b"max_iter=2" in made.stderr
 
 
 def test_columns_are_found_by_name(at, capsys):

@@ -61,7 +61,7 @@ def test_columns_go_by_name(tmp_path, kind):
     X = open_source(tmp_path, n_jobs=3).load().X
     assert np.array_equal(X[60:, 1], table(seed=1)["b"].to_numpy())
     WRITE[kind](table().select(["a", "c", "label"]), tmp_path / f"2.{kind}")
-    with pytest.raises(DataError, match=r"2\..*missing \['b'\], new \['c'\]"):
+    with pytest.raises(DataError, match=r"2\..*missing: 'b'; new: 'c'"):
         open_source(tmp_path).load()
 
 

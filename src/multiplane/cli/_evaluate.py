@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multiplane.cli._options import reading
-from multiplane.cli._predict import blocks_for
+from multiplane.cli._predict import blocks_for, check_order
 
 _MOST_CLASSES = 20  # in the table for people
 
@@ -87,6 +87,7 @@ def command(data: str, model: str, as_json: bool, reading: dict[str, Any]) -> No
     """Test MODEL on DATA: error, and precision and recall of each class."""
     from multiplane.persistence._compile import compile
 
+    check_order(data, model)
     predictor = compile(sys.stdin.buffer if model == "-" else model)
     result = tested(predictor, data, reading)
     if as_json:

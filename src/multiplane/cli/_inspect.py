@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from multiplane.cli._options import reading
+from multiplane.cli._predict import is_model
 
 _ATTRIBUTES = {
     "n_hyperplanes_": "hyperplanes",
@@ -26,6 +27,8 @@ _ATTRIBUTES = {
 @reading
 def command(file: str, as_json: bool, reading: dict[str, Any]) -> None:
     """Tell what is in FILE: a model, a checkpoint, a cache or data."""
+    kept = os.path.join(file, "checkpoint.mpl")
+    file = kept if os.path.isfile(kept) else file  # the folder of a checkpoint
     facts = model_facts(file) if is_model(file) else data_facts(file, reading)
     if as_json:
         click.echo(json.dumps(facts, default=str))
@@ -33,15 +36,6 @@ def command(file: str, as_json: bool, reading: dict[str, Any]) -> None:
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         click.echo(f"{name.replace('_', ' '):>{width}}  {_shown(value)}")
-
-
-def is_model(path: str) -> bool:
-    """Model files are safetensors: a JSON object follows its length."""
-    if os.path.isdir(path):
-        return False
-    with open(path, "rb") as file:
-        head = file.read(9)
-    return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < 1 << 30
 
 
 def model_facts(path: str) -> dict[str, Any]:
@@ -71,8 +65,9 @@ def model_facts(path: str) -> dict[str, Any]:
     }
     for name, words in _ATTRIBUTES.items():
         if hasattr(model, name):
-            facts[words] = getattr(model, name)
-    facts["scaled"] = getattr(model, "scaler_", None) is not None
+            facts[words] = getattr(model, name) - (name == "t_")  # t counts from 1
+    if getattr(model, "scaler_", None) is not None:
+        facts["scaled"] = "as the data that it was trained with"
     last = model.history_[-1] if getattr(model, "history_", None) else {}
     if "error" in last:
         facts["error_while_learning"] = round(last["error"], 6)
@@ -107,7 +102,7 @@ def data_facts(path: str, reading: dict[str, Any]) -> dict[str, Any]:
         "values_per_row": round(n_values / max(1, n_rows), 2),
         "blocks": n_blocks,
         "bytes": source.n_bytes,
-        "labels": dict(sorted(counts.items(), key=lambda item: str(item[0]))),
+        "labels": dict(sorted(counts.items())),
         **({"feature_names": source.feature_names} if source.feature_names else {}),
     }
 

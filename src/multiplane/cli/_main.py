@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -44,6 +45,18 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"multiplane.cli._{name}").command
         return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            if near := get_close_matches(args[0], COMMANDS, 1):
+                raise click.UsageError(
+                    f"{error.message} Did you mean {near[0]}?", context
+                ) from None
+            raise
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -108,6 +121,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command; the exit code."""
+    warnings.showwarning = _warn
     try:
         code = group.main(arguments, prog_name="multiplane", standalone_mode=False)
         sys.stdout.flush()
@@ -131,6 +145,11 @@ def run(arguments: list[str] | None = None) -> int:
         code, words = _explained(error)
         click.echo(f"Error: {words}", err=True)
         return code
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """For people who did not write the program: what, not where."""
+    click.echo(f"Warning: {message}", err=True)
 
 
 def _explained(error: Exception) -> tuple[int, str]:

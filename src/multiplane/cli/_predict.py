@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ def command(
 
     if scores and probabilities:
         raise click.UsageError("--scores and --probabilities cannot be had together")
+    check_order(data, model)
     predictor = compile(sys.stdin.buffer if model == "-" else model)
     if probabilities and not hasattr(predictor, "predict_proba"):
         raise click.UsageError(f"{model} knows no probabilities: only least-squares models do")
@@ -44,6 +46,21 @@ def command(
             else:
                 lines = _labels(predictor.predict(X))
             file.write(lines)
+
+
+def check_order(data: str, model: str) -> None:
+    """The two are easily swapped."""
+    if os.path.isfile(data) and os.path.isfile(model) and is_model(data) and not is_model(model):
+        raise click.UsageError(f"{data} is a model and {model} is not: data first, then the model")
+
+
+def is_model(path: str) -> bool:
+    """Model files are safetensors: a JSON object follows its length."""
+    if os.path.isdir(path):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(9)
+    return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < 1 << 30
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -19,13 +21,13 @@ class Facts:
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.first_row: int | None = None
-        self.last = (0, 0, 0)  # pass, rows judged, mistakes: at the last line
+        self.last = (0, 0)  # rows judged and mistakes, of all passes, at the last line
         self.next = _FIRST
 
     def of(self, progress: Any) -> dict[str, Any]:
         seconds = time.monotonic() - self.began
-        if self.first_row is None:  # a training that went on from a checkpoint
-            self.first_row = 0 if progress.rows <= 20_000 else progress.rows
+        if self.first_row is None:  # not 0 if a training has gone on from a checkpoint
+            self.first_row = progress.rows - progress.n_new
             self.next = max(self.next, self.first_row)
         n_bytes = progress.source.n_bytes or 0
         learner = progress.estimator._training.learner
@@ -42,18 +44,17 @@ class Facts:
             "done": progress.done,
         }
 
-    def due(self, progress: Any) -> dict[str, Any] | None:
-        """At every doubling: the facts, with the error since the last time."""
+    def due(self, progress: Any, at_last: bool = False) -> dict[str, Any] | None:
+        """At every doubling, and at the end: the facts, with the error since the last time."""
         facts = self.of(progress)
-        if progress.rows < self.next:
+        if progress.rows < self.next and not at_last:
             return None
-        while self.next <= progress.rows:
+        while 2 * self.next < 3 * progress.rows:  # not right after this line
             self.next *= 2
-        number, judged, mistakes = self.last
-        if number != progress.n_iter:
-            judged = mistakes = 0
-        since = (progress.mistakes - mistakes) / max(1, progress.n_judged - judged)
-        self.last = (progress.n_iter, progress.n_judged, progress.mistakes)
+        before = progress.position.before
+        judged, mistakes = progress.n_judged + before[0], progress.mistakes + before[1]
+        since = (mistakes - self.last[1]) / max(1, judged - self.last[0])
+        self.last = judged, mistakes
         return facts | {"error_since_last": since}
 
 
@@ -84,17 +85,40 @@ class Quiet:
     def say(self, words: str, **facts: Any) -> None:
         pass
 
+    def end(self) -> None:
+        """Of the training: what has not been told yet."""
 
-class Lines(Quiet):
-    """Progressive validation at every doubling of the rows, for log files."""
+
+class Told(Quiet):
+    """Tells the facts now and then."""
 
     def __init__(self) -> None:
-        self.facts, self._begun = Facts(), False
+        self.facts = Facts()
+        self._untold: Any = None
 
     def __call__(self, progress: Any) -> None:
         facts = self.facts.due(progress)
-        if facts is None:
-            return
+        # The position goes on, and a line at the end tells of now.
+        self._untold = None if facts else replace(progress, position=copy(progress.position))
+        if facts:
+            self._tell(facts)
+
+    def end(self) -> None:
+        if self._untold is not None:
+            self._tell(self.facts.due(self._untold, at_last=True) or {})
+
+    def _tell(self, facts: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class Lines(Told):
+    """Progressive validation at every doubling of the rows, for log files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = False
+
+    def _tell(self, facts: dict[str, Any]) -> None:
         if not self._begun:
             self._begun = True
             self._write(_HEADER)
@@ -107,16 +131,11 @@ class Lines(Quiet):
         click.echo(line, err=True)
 
 
-class Json(Quiet):
+class Json(Told):
     """A JSON object a line, for programs."""
 
-    def __init__(self) -> None:
-        self.facts = Facts()
-
-    def __call__(self, progress: Any) -> None:
-        facts = self.facts.due(progress)
-        if facts is not None:
-            self._write({"event": "progress", **facts})
+    def _tell(self, facts: dict[str, Any]) -> None:
+        self._write({"event": "progress", **facts})
 
     def say(self, words: str, **facts: Any) -> None:
         self._write({"event": "message", "message": words, **facts})

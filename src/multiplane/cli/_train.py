@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import re
 import sys
 from typing import Any
@@ -160,10 +161,18 @@ def command(
     from multiplane.data import open_source
 
     made = _made(estimator, parameters)
+    if model != "-" and not os.path.isdir(os.path.dirname(model) or "."):  # before hours of work
+        raise click.UsageError(f"there is no folder {os.path.dirname(model)!r} for the model")
+    if test is not None:
+        open_source(test, **reading)
     source = open_source(data, cache=cache, **reading)
     with _progress.chosen(log, quiet) as watcher:
         if hasattr(made, "fit_stream"):
-            fitted = _stream(made, source, scale_features, window, checkpoint, every, watcher)
+            if source.once and parameters["max_iter"] is None:
+                watcher.say(f"{data} can be read only once: one pass. A file would have more.")
+            given = None if parameters["max_iter"] is None else made._stream_passes(source)
+            training = made._stream_training(source, given, None, scale_features, window)
+            fitted = _stream(training, checkpoint, every, watcher)
         else:
             if checkpoint or scale_features:
                 raise click.UsageError(
@@ -198,28 +207,18 @@ def _made(name: str, parameters: dict[str, Any]) -> Any:
     return made
 
 
-def _stream(
-    made: Any,
-    source: Any,
-    scale: str | None,
-    window: int,
-    folder: str | None,
-    every: float,
-    watcher: Any,
-) -> Any:
-    training = made._stream_training(source, None, None, scale, window)
-    if folder is None:
-        training.run(watcher)
-        return training.estimator
-    checkpoint = _checkpoint(folder, every)
-    if checkpoint.resume(training):
+def _stream(training: Any, folder: str | None, every: float, watcher: Any) -> Any:
+    checkpoint = None if folder is None else _checkpoint(folder, every)
+    if checkpoint is not None and checkpoint.resume(training):
         watcher.say(f"going on from {checkpoint.path} at row {training.position.rows:,}")
 
     def watch(progress: Any) -> None:
         watcher(progress)
-        checkpoint(progress, training)
+        if checkpoint is not None:
+            checkpoint(progress, training)
 
     training.run(watch)
+    watcher.end()
     return training.estimator
 
 

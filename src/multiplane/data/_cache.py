@@ -111,7 +111,7 @@ def _laid_out(block: Block, n_features: int, name: str) -> Any:
     if block.X.shape[1] > n_features:
         raise DataError(
             f"{name}: the first rows have {n_features} features and later ones "
-            f"{block.X.shape[1]}; say n_features, or layout='sparse'"
+            f"{block.X.shape[1]}; say n_features (--n-features), or layout='sparse'"
         )
     if not issparse(block.X):
         if block.X.shape[1] != n_features:

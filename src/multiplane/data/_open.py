@@ -177,7 +177,9 @@ def format_of(path: str) -> str:
 def _open(paths: list[str], given: ReadOptions) -> Source:
     formats = {given.format or format_of(path) for path in paths}
     if len(formats) > 1:
-        raise DataError(f"files of several formats: {', '.join(sorted(formats))}; say format=")
+        raise DataError(
+            f"files of several formats: {', '.join(sorted(formats))}; say format= (--format)"
+        )
     format = formats.pop()
     n_threads = min(4, os.cpu_count() or 1) if given.n_jobs is None else given.n_jobs
     n_threads = number_of_threads(n_threads)

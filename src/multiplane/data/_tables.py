@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -135,7 +136,10 @@ class TableSource(Source):
 
     def _csv(self) -> Iterator[Part]:
         csv = self._arrow.csv
-        read = csv.ReadOptions(block_size=_BLOCK_BYTES, autogenerate_column_names=not self.header)
+        # Threads of Arrow's own would lose the number of a malformed row.
+        read = csv.ReadOptions(
+            block_size=_BLOCK_BYTES, autogenerate_column_names=not self.header, use_threads=False
+        )
         parse = csv.ParseOptions(delimiter=self.delimiter)
         for path in self.paths:
             with self._damage(path), open_unpacked(path) as file:
@@ -166,19 +170,25 @@ class TableSource(Source):
         features = [name for name in names if name not in (label, self.weight)]
         if self._chosen and self._columns is not None:
             if missing := set(self._columns) - set(names):
-                raise DataError(f"{path}: there are no columns {sorted(missing)[:5]}")
+                raise DataError(f"{path}: columns are missing: {_some(missing)}")
             features = self._columns
         if not features:
             raise DataError(f"{path}: there are no columns of features beside the labels")
         if self._columns is None:
             self._columns = features
+            if "" in features:
+                warnings.warn(
+                    f"{path}: a column without a name is taken for a feature; if it numbers the "
+                    f"rows, drop it",
+                    stacklevel=2,
+                )
             if not _is_narrow(schema, features):
                 self.feature_names, self.n_features = features, len(features)
         elif set(features) != set(self._columns):
             missing, new = set(self._columns) - set(features), set(features) - set(self._columns)
             raise DataError(
-                f"{path}: its columns are not those of the files before: missing "
-                f"{sorted(missing)[:5]}, new {sorted(new)[:5]}"
+                f"{path}: its columns are not those of the files before; missing: "
+                f"{_some(missing)}; new: {_some(new)}"
             )
 
     def _converted(self, part: Part) -> tuple[int, Block]:
@@ -233,6 +243,12 @@ def _pyarrow(format: str) -> Any:
             f'reading {format} needs pyarrow: pip install "multiplane[arrow]"'
         ) from error
     return pyarrow
+
+
+def _some(names: set[str]) -> str:
+    some = [repr(name) for name in sorted(names, key=lambda name: (len(name), name))]
+    more = f" and {len(some) - 5} more" if len(some) > 5 else ""
+    return ", ".join(some[:5]) + more if some else "none"
 
 
 def _numbers(column: Any, path: str, name: str, dtype: Any) -> Any:

@@ -178,7 +178,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             if len(classes) < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs examples of at least two classes; the data "
-                    f"contains only one class: {classes[0]!r}"
+                    f"contains only one class: {classes[0]}"
                 )
             self._check_classes(classes)
             held_out = self.early_stopping and X_val is None and y_val is None

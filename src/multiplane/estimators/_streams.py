@@ -6,6 +6,7 @@ goes on as if it had never stopped, bit for bit.
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multiplane.data._examples import widened
+from multiplane.data._errors import DataError
+from multiplane.data._examples import Matrix, widened
 from multiplane.data._kept import kept
 from multiplane.data._source import Block, Source, taken
 from multiplane.data._survey import SCALES, Survey
@@ -69,6 +71,7 @@ class Progress:
     n_iter: int  # the present pass, from 1
     max_iter: int
     rows: int  # of all passes so far
+    n_new: int  # of them, since the last call
     n_judged: int  # rows of this pass, each predicted before it was learnt
     mistakes: int  # among them
     bytes_read: int  # of this pass
@@ -168,7 +171,7 @@ class StreamTraining:
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self.estimator).__name__} needs examples of at least two classes; "
-                f"{self.source.name} contains only one class: {classes[0]!r}"
+                f"{self.source.name} contains only one class: {classes[0]}"
             )
         position.rows_a_pass = position.rows_a_pass or position.rows
         position.n_iter, position.window = position.n_iter + 1, 0
@@ -194,11 +197,30 @@ class StreamTraining:
         try:
             rows = rows._replace(X=self._fitted(rows.X))
             self._learn_rows(rows, window, callback)
+        except ValueError as error:
+            if not str(error).startswith("Input X contains"):
+                raise
+            raise self._located(error) from None
         except MemoryError as error:
             raise MemoryError(
                 f"{self.source.name}: a model of {self.position.width:,} features does not fit "
-                f"into memory; if a wrong index made them so many, say n_features"
+                f"into memory; if a wrong index made them so many, say n_features (--n-features)"
             ) from error
+
+    def _located(self, error: ValueError) -> DataError:
+        """A row that cannot be learnt, by its number in the source rather than in a window."""
+        words, first = f"{error}, counted in a shuffled window", 0
+        try:
+            for block in () if self.source.once else self.source:
+                for start, rows in Matrix(block.X, check_later=True).chunks():
+                    rows.check_values(first + start)
+                first += block.n_rows
+        except ValueError as found:
+            words = str(found)
+        names, column = self.source.feature_names, re.search(r"column (\d+)", words)
+        if names is not None and column is not None:
+            words += f" ({names[int(column[1])]!r})"
+        return DataError(f"{self.source.name}: {words}")
 
     def _learn_rows(self, rows: Block, window: Window, callback: Callback | None) -> None:
         position = self.position
@@ -208,14 +230,14 @@ class StreamTraining:
             position.row += piece.n_rows
             position.rows += piece.n_rows
             if callback is not None:
-                callback(self._progress(window))
+                callback(self._progress(window, piece.n_rows))
 
     def _look_for_sorted(self, rows: Block) -> None:
         if rows.n_rows > _FIRST_REPORTS[0] and bool(np.all(rows.y == rows.y[0])) and not self._told:
             self._told = True
             warnings.warn(
                 f"{self.source.name} seems to be sorted by label: {rows.n_rows:,} rows on end are "
-                f"of class {rows.y[0]!r}; raise window= or shuffle the file",
+                f"of class {rows.y[0]}; raise window= or shuffle the file",
                 stacklevel=5,
             )
 
@@ -257,15 +279,14 @@ class StreamTraining:
 
     def _fitted(self, X: Any) -> Any:
         """Rows as wide as the learner, or the learner as wide as the rows."""
-        estimator = self.estimator
-        if self.position.dense and sp.issparse(X):
-            return widened(X, max(X.shape[1], self.position.width)).toarray()
-        self.position.width = max(self.position.width, X.shape[1])
-        if not hasattr(estimator, "_training"):
-            return widened(X, self.position.width)
-        if X.shape[1] > estimator.n_features_in_ and estimator._can_widen:
-            estimator._resize(max(X.shape[1], int(_GROWTH * estimator.n_features_in_)))
-        return widened(X, max(X.shape[1], estimator.n_features_in_))
+        estimator, position = self.estimator, self.position
+        width = position.width = max(position.width, X.shape[1])
+        if hasattr(estimator, "_training"):
+            if X.shape[1] > estimator.n_features_in_ and estimator._can_widen:
+                estimator._resize(max(X.shape[1], int(_GROWTH * estimator.n_features_in_)))
+            width = max(X.shape[1], estimator.n_features_in_)
+        X = widened(X, width)
+        return X.toarray() if position.dense and sp.issparse(X) else X
 
     def _done(self, window: Window) -> float:
         """Share of the training that lies behind, as far as it is known; the same each time."""
@@ -274,7 +295,7 @@ class StreamTraining:
             part = window.number * self.plan.window / self.source.n_blocks
         return (self.position.n_iter + part) / self.plan.max_iter
 
-    def _progress(self, window: Window) -> Progress:
+    def _progress(self, window: Window, n_new: int) -> Progress:
         tally, (rows, mistakes) = self.estimator._training.tally, self.position.before
         return Progress(
             self.estimator,
@@ -282,6 +303,7 @@ class StreamTraining:
             self.position.n_iter + 1,
             self.plan.max_iter,
             self.position.rows,
+            n_new,
             tally.rows - rows,
             tally.mistakes - mistakes,
             window.bytes_read,

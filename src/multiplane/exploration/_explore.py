@@ -179,7 +179,7 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], NDArray[
     if len(classes) < 2:
         raise ValueError(
             f"examples of at least two classes are needed; the data contains only one class: "
-            f"{classes[0]!r}"
+            f"{classes[0]}"
         )
     return X, y, classes, codes
 

@@ -155,7 +155,12 @@ def _labels(h: Header) -> str:
         wide = _are_wide(labels)
         kind = "const long long" if wide else "const long"
         words = [f"{label}{'LL' if wide else ''}" for label in labels]
-    return f"static {kind} {h.words['name']}_classes[{len(labels)}] = {_braces(words)};\n"
+    name = h.words["name"]
+    return (
+        f"static {kind} {name}_classes[{len(labels)}] = {_braces(words)};\n"
+        f"/* so that compilers do not complain where labels are not looked at */\n"
+        f"static inline const void *{name}_labels(void) {{ return {name}_classes; }}\n"
+    )
 
 
 def _are_wide(labels: Any) -> bool:

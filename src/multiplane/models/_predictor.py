@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from multiplane._arrays import issparse
 from multiplane._csr import Csr
 from multiplane._jobs import number_of_threads
-from multiplane.data._examples import Matrix, check_sparse, widened
 from multiplane.models._files import Fitted
 
 
@@ -113,13 +112,15 @@ class Predictor:
         self._check_names(X)
         least_squares = self._fitted.dtype is not None
         if isinstance(X, Csr):
-            X = self._of_text(widened(X, self.n_features_in_))
+            X = self._of_text(X)
         if not issparse(X):
             X = np.asarray(X)
         elif least_squares:
             X = X.tocsr()
             X.check_format(full_check=True)
         else:
+            from multiplane.data import check_sparse, widened
+
             check_sparse(X)
             X = widened(X, self.n_features_in_).tocsr()
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
@@ -133,12 +134,15 @@ class Predictor:
 
     def _of_text(self, X: Csr) -> Any:
         """Text is sparse even if its rows never were; a model that centres them says so."""
+        X = X.with_width(max(X.shape[1], self.n_features_in_))
         if any(getattr(step, "with_mean", False) for step in self._fitted.steps):
             return X.toarray()
         light = self._fitted.dtype is None and not self._fitted.steps
         return X if light else X.to_scipy()
 
     def _matrix(self, X: Any) -> Any:
+        from multiplane.data import Matrix
+
         if X.dtype not in (np.float32, np.float64) or X.shape[0] == 0:
             X = X.astype(np.float32)
         if self._fitted.scaler is not None:

@@ -225,7 +225,7 @@ def evaluate(subject: Subject, data: Any, max_rows: int) -> Evaluation:
     for X, y, weight in blocks(data):
         y, weight = _checked(subject, X, y, weight)
         X = X.tocsr() if sp.issparse(X) else X
-        for part in chunks(len(y), size):
+        for part in chunks(len(y), size) if len(y) else ():
             w = None if weight is None else weight[part]
             found.add(_safe_indexing(X, part), y[part], w)
     if not found.weight > 0:
