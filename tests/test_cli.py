@@ -148,7 +148,7 @@ def test_a_configuration_file_and_what_overrides_it(at):
     pathlib.Path("c.toml").write_text(
         '[train]\nestimator = "gamm"\nmax-iter = 3\nalpha = 0.001\nquiet = true\n'
     )
-    assert run(["--config", "c.toml", "train", "--alpha", "0.01", "train.svm", "m.mpl"]) == OK
+    assert run(["train", "--config", "c.toml", "--alpha", "0.01", "train.svm", "m.mpl"]) == OK
     model = multiplane.load("m.mpl")
     assert isinstance(model, multiplane.GAMMClassifier)
     assert model.get_params()["max_iter"] == 3
@@ -156,7 +156,12 @@ def test_a_configuration_file_and_what_overrides_it(at):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("[train", "not TOML"), ("[trian]\nquiet = true\n", "not a command")]
+    ("text", "words"),
+    [
+        ("[train", "not TOML"),
+        ("[trian]\nquiet = true\n", "not a command"),
+        ("[train]\nmax-itr = 3\n", "max_itr"),
+    ],
 )
 def test_a_wrong_configuration_file(text, words, at, capsys):
     pathlib.Path("c.toml").write_text(text)
@@ -293,7 +298,11 @@ def test_standard_input_has_one_pass(at):
     made = shell("train", "-e", "amm", "-", "m.mpl", input=text)
     assert made.returncode == OK
     assert b"- can be read only once: one pass" in made.stderr
-    made = shell("train", "-e", "amm", "--max-iter", "2", "-", "m.mpl", input=text)
+    words = ["train", "-e", "amm", "--max-iter", "2", "-", "m.mpl"]
+    made = shell(*words, "--cache-file", "c.mpc", input=text)
+    assert made.returncode == OK
+    assert multiplane.load("m.mpl").n_iter_ == 2
+    made = shell(*words, input=text)
     assert made.returncode == DATA
     assert b"max_iter=2" in made.stderr
 
@@ -329,6 +338,8 @@ def test_inspect(at, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["rows"] == 3_000
     assert sum(facts["labels"].values()) == 3_000
+    assert run(["train", "-q", "-e", "auto", "--time-budget", "2", "train.svm", "auto.mpl"]) == OK
+    assert run(["inspect", "auto.mpl"]) == OK
     assert run(["inspect", "model.mpl"]) == OK
     assert "hyperplanes" in capsys.readouterr().out
 
@@ -451,6 +462,11 @@ def test_a_checkpoint_of_another_training_is_not_touched(at, capsys):
     assert run(["inspect", "c/checkpoint.mpl"]) == OK
     assert "checkpoint" in capsys.readouterr().out
     assert run([*words, "--max-iter", "3"]) == OK
+
+
+def test_a_checkpoint_that_cannot_be_is_told_before_the_work(at, capsys):
+    assert run(["train", *FAST, "--checkpoint", "test.svm", "train.svm", "m.mpl"]) == DATA
+    assert not os.path.exists("m.mpl")
 
 
 def test_a_damaged_checkpoint_is_an_error(at, capsys):

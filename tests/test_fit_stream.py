@@ -473,3 +473,20 @@ def test_resize_keeps_what_matters():
         learner.resize(0)
     assert_equal(learner, twin)
     learn_both(learner, twin, *integers(60, 5, 3, seed=1))
+
+
+def test_pieces_without_weight_are_as_good_as_absent():
+    X, y = problem(2_500)
+    weight = np.ones(2_500)
+    weight[900:2_100] = 0  # a whole piece, and parts of its neighbours
+    weight[2_400:] = 0
+    with_zeros = in_order(AMMClassifier, (X, y, weight))
+    without = in_order(AMMClassifier, (X[weight > 0], y[weight > 0]))
+    assert np.array_equal(with_zeros.coef_, without.coef_)
+    first = np.where(np.arange(2_500) < 1_000, 0, 1)
+    assert np.array_equal(
+        in_order(AMMClassifier, (X, y, first)).coef_,
+        in_order(AMMClassifier, (X[1_000:], y[1_000:])).coef_,
+    )
+    with pytest.raises(ValueError, match="no rows with a weight above zero"):
+        in_order(AMMClassifier, (X, y, np.zeros(2_500)))

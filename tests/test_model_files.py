@@ -614,3 +614,12 @@ def test_many_save_to_one_name(tmp_path):
         thread.join()
     assert os.listdir(tmp_path) == ["model.mpl"]
     same_answers(multiplane.load(path), model, data("pegasos")[0])
+
+
+def test_what_does_more_than_its_estimator_is_not_saved_as_that(tmp_path):
+    from sklearn.model_selection import FixedThresholdClassifier
+
+    X, y = multiplane.datasets.make_checkerboard(2, 2, n=300, random_state=0)
+    wrapped = FixedThresholdClassifier(AMMClassifier(random_state=0), threshold=0.5).fit(X, y)
+    with pytest.raises(TypeError, match="got FixedThresholdClassifier"):
+        multiplane.save(wrapped, tmp_path / "a.mpl")

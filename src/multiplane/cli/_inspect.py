@@ -47,6 +47,8 @@ def model_facts(path: str) -> dict[str, Any]:
     if position is not None:
         return {"file": path, "kind": "checkpoint", **position}
     model = load(path)
+    steps = [type(step).__name__ for _, step in getattr(model, "steps", [])[:-1]]
+    model = model[-1] if steps else model  # of a Pipeline
     defaults = type(model)().get_params(deep=False)
     given = {
         name: value
@@ -57,7 +59,7 @@ def model_facts(path: str) -> dict[str, Any]:
         "file": path,
         "kind": "model",
         "class": type(model).__name__,
-        "parameters": given or "all as by default",
+        "parameters": [f"{k}={v!r}" for k, v in given.items()] or "all as by default",
         "features": model.n_features_in_,
         "classes": model.classes_.tolist(),
         "bytes": os.path.getsize(path),
@@ -66,6 +68,8 @@ def model_facts(path: str) -> dict[str, Any]:
     for name, words in _ATTRIBUTES.items():
         if hasattr(model, name):
             facts[words] = getattr(model, name) - (name == "t_")  # t counts from 1
+    if steps:
+        facts["behind"] = steps
     if getattr(model, "scaler_", None) is not None:
         facts["scaled"] = "as the data that it was trained with"
     last = model.history_[-1] if getattr(model, "history_", None) else {}
@@ -111,8 +115,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, dict):
-        items = [f"{k}: {v:,}" if isinstance(v, int) else f"{k}={v!r}" for k, v in value.items()]
-        return _some(items)
+        return _some([f"{k}: {v:,}" for k, v in value.items()])
     return _some([str(v) for v in value]) if isinstance(value, list) else str(value)
 
 

@@ -48,11 +48,15 @@ class Commands(click.Group):
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         try:
-            return super().resolve_command(context, args)
+            name, command, rest = super().resolve_command(context, args)
+            given = (context.default_map or {}).get(name or "", {})
+            if command is not None and given:
+                _check_options(name or "", command, given, rest)
+            return name, command, rest
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            if near := get_close_matches(args[0], COMMANDS, 1):
+            if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, 1)):
                 raise click.UsageError(
                     f"{error.message} Did you mean {near[0]}?", context
                 ) from None
@@ -114,6 +118,25 @@ def _configure(context: click.Context, path: str | None) -> None:
     }
 
 
+def _check_options(name: str, command: Any, given: dict[str, Any], args: list[str]) -> None:
+    """A typing error in a file must not be passed over."""
+    offered = command.offered(args, given) if hasattr(command, "offered") else command.params
+    names = [parameter.name for parameter in offered]
+    for key in given:
+        if key not in names:
+            raise click.UsageError(f"[{name}] has {key!r} in --config, which is no option of it")
+
+
+def _config_first(arguments: list[str]) -> list[str]:
+    """--config may stand anywhere."""
+    for i, word in enumerate(arguments):
+        if word == "--config" and i + 1 < len(arguments):
+            return [word, arguments[i + 1], *arguments[:i], *arguments[i + 2 :]]
+        if word.startswith("--config="):
+            return [word, *arguments[:i], *arguments[i + 1 :]]
+    return arguments
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and leave with its exit code."""
     sys.exit(run(arguments))
@@ -123,7 +146,8 @@ def run(arguments: list[str] | None = None) -> int:
     """Run a command; the exit code."""
     warnings.showwarning = _warn
     try:
-        code = group.main(arguments, prog_name="multiplane", standalone_mode=False)
+        words = _config_first(sys.argv[1:] if arguments is None else arguments)
+        code = group.main(words, prog_name="multiplane", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else OK
     except click.exceptions.Abort:
@@ -142,9 +166,9 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("MULTIPLANE_DEBUG"):
             raise
-        code, words = _explained(error)
-        click.echo(f"Error: {words}", err=True)
-        return code
+        number, told = _explained(error)
+        click.echo(f"Error: {told}", err=True)
+        return number
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:

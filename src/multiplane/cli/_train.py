@@ -35,11 +35,14 @@ class Train(click.Command):
     """Has the parameters of the estimator that is asked for among its options."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        name = _estimator_named(args, context)
-        self.params = [p for p in self.params if not getattr(p, "of_estimator", False)]
-        if name in ESTIMATORS:
-            self.params += _options(name)
+        self.params = self.offered(args, context.default_map or {})
         return super().parse_args(context, args)
+
+    def offered(self, args: list[str], given: Any) -> list[click.Parameter]:
+        """Options, with those of the estimator that is asked for."""
+        name = _estimator_named(args, given)
+        own = [p for p in self.params if not getattr(p, "of_estimator", False)]
+        return own + (_options(name) if name in ESTIMATORS else [])
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         own: list[tuple[str, str]] = []
@@ -54,7 +57,7 @@ class Train(click.Command):
             formatter.write_dl(theirs)
 
 
-def _estimator_named(args: list[str], context: click.Context) -> str:
+def _estimator_named(args: list[str], given: Any) -> str:
     for i, word in enumerate(args):
         if word in ("-e", "--estimator") and i + 1 < len(args):
             return args[i + 1]
@@ -62,7 +65,7 @@ def _estimator_named(args: list[str], context: click.Context) -> str:
             return word.partition("=")[2]
         if word.startswith("-e") and len(word) > 2:
             return word[2:]
-    return str((context.default_map or {}).get("estimator", "multiplane"))
+    return str(given.get("estimator", "multiplane"))
 
 
 def _options(name: str) -> list[click.Parameter]:
@@ -123,6 +126,7 @@ def _descriptions(doc: str) -> dict[str, str]:
 )
 @click.option("--window", type=int, default=8, show_default=True, help="Blocks shuffled together.")
 @click.option("--cache", is_flag=True, help="Keep a binary copy of the data for later passes.")
+@click.option("--cache-file", metavar="FILE", help="The same under this name; also of a pipe.")
 @click.option("--test", metavar="FILE", help="Data to test the model on.")
 @click.option("--checkpoint", metavar="FOLDER", help="Keep the training here, and go on from here.")
 @click.option(
@@ -138,6 +142,7 @@ def command(
     scale_features: str | None,
     window: int,
     cache: bool,
+    cache_file: str | None,
     test: str | None,
     checkpoint: str | None,
     every: float,
@@ -165,11 +170,11 @@ def command(
         raise click.UsageError(f"there is no folder {os.path.dirname(model)!r} for the model")
     if test is not None:
         open_source(test, **reading)
-    source = open_source(data, cache=cache, **reading)
+    source = open_source(data, cache=cache_file or cache, **reading)
     with _progress.chosen(log, quiet) as watcher:
         if hasattr(made, "fit_stream"):
             if source.once and parameters["max_iter"] is None:
-                watcher.say(f"{data} can be read only once: one pass. A file would have more.")
+                watcher.say(f"{data} can be read only once: one pass; with --cache-file FILE, more")
             given = None if parameters["max_iter"] is None else made._stream_passes(source)
             training = made._stream_training(source, given, None, scale_features, window)
             fitted = _stream(training, checkpoint, every, watcher)

@@ -222,7 +222,7 @@ def _cached(paths: list[str], given: ReadOptions, cache: bool | str | os.PathLik
     if not cache or formats == {"cache"}:
         return _open(paths, given)
     if "-" in paths and cache is True:
-        raise ValueError("a cache of standard input needs a name: cache='data.mpc'")
+        raise ValueError("a cache of standard input needs a name: cache='data.mpc' (--cache-file)")
     place = f"{paths[0]}{_CACHE}" if cache is True else os.fspath(cache)
     origin = _origin(paths, given)
     if os.path.exists(place):

@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 from multiplane import _native
 from multiplane.data import Examples, Matrix, Source, check_sparse, open_source, widened
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
-from multiplane.estimators._checks import class_weights, unchanged_on_error
+from multiplane.estimators._checks import NoWeightError, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
 from multiplane.estimators._monitor import Monitor, Recorder
 from multiplane.estimators._streams import Callback, Plan, Printed, StreamTraining, check_scale
@@ -696,13 +696,16 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """sample_weight × class_weight; `classes` where all of them are known."""
         if sample_weight is None and self.class_weight is None:
             return None
+        nothing = "at least one sample weight must be above zero, got zeros only"
+        if sample_weight is not None and not np.any(sample_weight):
+            raise NoWeightError(nothing)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
             weight = weight * class_weights(self.class_weight, y, classes)
         with np.errstate(over="ignore"):
             narrow = np.ascontiguousarray(weight, dtype=np.float32)
         if not np.any(narrow > 0):
-            raise ValueError("at least one sample weight must be above zero, got zeros only")
+            raise NoWeightError(nothing)
         feature = self._reach(matrix)
         if not float(narrow.max()) * feature**2 <= _native.LARGEST**2:
             raise ValueError(

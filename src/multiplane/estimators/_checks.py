@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
 
+class NoWeightError(ValueError):
+    """No row counts."""
+
+
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
     """Checks write attributes (`n_features_in_`); if one fails, none is left behind."""

@@ -10,6 +10,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from multiplane.data._kept import kept
 from multiplane.data._source import Block, Source, taken
 from multiplane.data._survey import SCALES, Survey
 from multiplane.data._windows import Window, windows
+from multiplane.estimators._checks import NoWeightError
 from multiplane.estimators._monitor import joined
 from multiplane.models._scaling import Scaling
 
@@ -165,8 +167,9 @@ class StreamTraining:
         for window in windows(self.source, plan.window, seed, position.window):
             self._learn(window, callback)
             position.window, position.row = window.number + 1, 0
-        if position.rows == 0:
-            raise ValueError(f"{self.source.name}: there are no rows to learn from")
+        if not hasattr(self.estimator, "_training"):
+            weightless = " with a weight above zero" if position.rows else ""
+            raise ValueError(f"{self.source.name}: there are no rows{weightless} to learn from")
         classes = self.estimator.classes_
         if len(classes) < 2:
             raise ValueError(
@@ -229,7 +232,7 @@ class StreamTraining:
             self._learn_piece(piece)
             position.row += piece.n_rows
             position.rows += piece.n_rows
-            if callback is not None:
+            if callback is not None and hasattr(self.estimator, "_training"):
                 callback(self._progress(window, piece.n_rows))
 
     def _look_for_sorted(self, rows: Block) -> None:
@@ -268,14 +271,15 @@ class StreamTraining:
         classes = None
         if not hasattr(self.estimator, "_training") and self.classes is not None:
             classes = self.classes if len(self.classes) > 1 else None  # others will come
-        self.estimator._partial_fit(
-            piece.X,
-            piece.y,
-            classes=classes,
-            sample_weight=piece.sample_weight,
-            allow_new_classes=True,
-            from_source=True,
-        )
+        with suppress(NoWeightError):  # as good as absent
+            self.estimator._partial_fit(
+                piece.X,
+                piece.y,
+                classes=classes,
+                sample_weight=piece.sample_weight,
+                allow_new_classes=True,
+                from_source=True,
+            )
 
     def _fitted(self, X: Any) -> Any:
         """Rows as wide as the learner, or the learner as wide as the rows."""

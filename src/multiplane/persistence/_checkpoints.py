@@ -32,6 +32,7 @@ class Checkpoint:
 
     def resume(self, training: StreamTraining) -> bool:
         """Let a training that is about to begin go on from here, if it has been here before."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)  # or an error, before the work
         if not self.path.exists():
             return False
         with blaming(self.path):

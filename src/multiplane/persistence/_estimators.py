@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -115,7 +116,10 @@ def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
 def known(model: Any) -> tuple[tuple[Any, ...], Any, Any]:
     """Scalers before a fitted classifier, the classifier, and who knows what it is made of."""
     check_is_fitted(model)
-    steps, model = taken_apart(getattr(model, "estimator_", model))
+    # The module is there if one of its objects is. Others that have an estimator_ do more with it.
+    auto = sys.modules.get("multiplane.exploration._auto")
+    is_auto = auto is not None and isinstance(model, auto.AutoClassifier)
+    steps, model = taken_apart(model.estimator_ if is_auto else model)
     name = type(model).__name__
     family = _family(name)
     if family is None or type(model) is not getattr(multiplane, name):
