@@ -289,3 +289,36 @@ print(int(facts["RssAnon"].split()[0]) < 150_000)
 """
     run = run_python(code)
     assert run.stdout.split() == ["True", "3.333333", "True"], run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("what", ["indptr", "indices", "y", "version", "blocks"])
+def test_a_forged_cache_is_refused(tmp_path, what, monkeypatch):
+    """With all checksums right."""
+    from multiplane.data import _cache
+
+    X = sp.random(50, 9, 0.3, "csr", np.float32, random_state=0)
+    arrays = _cache._arrays
+
+    def forged(*args):
+        found = arrays(*args)
+        if what == "indptr":
+            found["indptr"][3] = 10**6
+        if what == "indices":
+            found["indices"][3] = 9
+        if what == "y":
+            found["y"] = found["y"][:3]
+        return found
+
+    monkeypatch.setattr(_cache, "_arrays", forged)
+    dumps = _cache.json.dumps
+    if what in ("version", "blocks"):
+        monkeypatch.setattr(_cache.json, "dumps", lambda facts: dumps({**facts, what: None}))
+    path = tmp_path / "a.mpc"
+    write_cache(open_source((X, np.arange(50) % 2)), path)
+
+    def read():
+        for block in CacheSource(path):
+            block.checked("a")
+
+    with pytest.raises(DataError):
+        read()

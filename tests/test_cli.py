@@ -390,6 +390,44 @@ def test_lists_of_labels(at, capsys):
     assert "one label a row" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", *FAST, "own.svm", "own.svm"],
+        ["predict", "own.svm", "own.mpl", "own.svm"],
+        ["predict", "own.svm", "own.mpl", "own.mpl"],
+        ["report", "own.svm", "own.mpl", "own.mpl"],
+        ["convert", "own.svm", "own.svm"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_read_is_not_written_over(words, at, capsys):
+    for name in ("own.svm", "own.mpl"):
+        original = {"own.svm": "test.svm", "own.mpl": "model.mpl"}[name]
+        pathlib.Path(name).write_bytes(pathlib.Path(original).read_bytes())
+    assert run(words) == USAGE
+    assert "written over" in capsys.readouterr().err
+    assert run(["convert", "own.svm", "own.mpl"]) == DATA
+    assert "no cache" in capsys.readouterr().err
+
+
+def test_a_pipe_is_written_into(at):
+    os.mkfifo("pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
+    assert run(["predict", "test.svm", "model.mpl", "pipe"]) == OK
+    out, _ = reader.communicate(timeout=60)
+    assert len(out.split()) == 1_000
+    assert pathlib.Path("pipe").is_fifo()
+
+
+def test_a_cache_wider_than_the_model(at):
+    pathlib.Path("wide.svm").write_text("0 1:0.2 2:0.2 9:5\n1 1:0.7 2:0.2\n1 2:1\n")
+    assert run(["convert", "-q", "--layout", "sparse", "wide.svm", "wide.mpc"]) == OK
+    for name in ("wide.svm", "wide.mpc"):
+        assert run(["predict", name, "model.mpl", f"{name}.txt"]) == OK
+    assert pathlib.Path("wide.svm.txt").read_text() == pathlib.Path("wide.mpc.txt").read_text()
+
+
 def test_completion_scripts(capsys):
     for name in ("bash", "zsh", "fish"):
         assert run(["completion", name]) == OK
@@ -461,6 +499,9 @@ def test_a_checkpoint_of_another_training_is_not_touched(at, capsys):
     assert pathlib.Path("c/checkpoint.mpl").read_bytes() == before
     assert run(["inspect", "c/checkpoint.mpl"]) == OK
     assert "checkpoint" in capsys.readouterr().out
+    other = [*words, "--max-iter", "3", "--zero-based"]
+    assert run(other) == DATA
+    assert "data" in capsys.readouterr().err
     assert run([*words, "--max-iter", "3"]) == OK
 
 

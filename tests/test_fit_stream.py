@@ -27,6 +27,7 @@ from multiplane import (
     BudgetedPegasosClassifier,
     PegasosClassifier,
     ProjectronClassifier,
+    compile,
 )
 from multiplane.data import open_source, write_cache
 from multiplane.data._libsvm import LibsvmSource
@@ -490,3 +491,15 @@ def test_pieces_without_weight_are_as_good_as_absent():
     )
     with pytest.raises(ValueError, match="no rows with a weight above zero"):
         in_order(AMMClassifier, (X, y, np.zeros(2_500)))
+
+
+def test_corrupt_rows_are_refused_before_they_are_scaled():
+    X, y = problem(60)
+    clf = AMMClassifier(random_state=0).fit_stream((X + 3, y), scale="standard")
+    bad = sp.csr_matrix(X)
+    bad.indices[0] = 1_000_000_000
+    for use in (clf.predict, compile(clf).predict):
+        with pytest.raises(ValueError, match="corrupt CSR matrix"):
+            use(bad)
+    with pytest.raises(ValueError, match="corrupt CSR matrix"):
+        AMMClassifier().fit_stream((bad, y))

@@ -17,9 +17,14 @@ def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Ite
     """A file to write to, which gets its name when all has been written and reached the disk.
 
     Whoever reads `path` meanwhile, or after a crash, finds what was there before. On an error the
-    half-written file is removed. A link is followed: what it points to is replaced.
+    half-written file is removed. A link is followed: what it points to is replaced. Devices and
+    pipes are written into, as there is nothing to replace.
     """
     target = Path(os.path.realpath(path))
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, mode, encoding=None if mode == "wb" else "utf-8") as file:
+            yield file
+        return
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     # Not by tempfile, which gives files to their owner alone, whatever the user's mask says.

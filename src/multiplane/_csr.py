@@ -33,7 +33,15 @@ class Csr:
         return self
 
     def with_width(self, n_features: int) -> Self:
-        return replace(self, shape=(self.shape[0], n_features))
+        """More columns, all zero; or fewer."""
+        shape = (self.shape[0], n_features)
+        if n_features >= self.shape[1]:
+            return replace(self, shape=shape)
+        kept = self.indices < n_features
+        begin = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(self.indptr.dtype)
+        return replace(
+            self, data=self.data[kept], indices=self.indices[kept], indptr=begin, shape=shape
+        )
 
     def with_data(self, data: NDArray[Any]) -> Self:
         return replace(self, data=data)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from multiplane.cli._main import check_output
 from multiplane.cli._options import reading
 
 
@@ -36,6 +37,7 @@ def command(
     """Turn DATA into the binary file CACHE (.mpc), which is read twenty times faster than text."""
     from multiplane.data import open_source, write_cache
 
+    check_output(cache, data)
     began = time.monotonic()
     source = open_source(data, **reading)
     n_rows = 0

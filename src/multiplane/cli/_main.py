@@ -150,6 +150,9 @@ def run(arguments: list[str] | None = None) -> int:
         code = group.main(words, prog_name="multiplane", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else OK
+    except SystemExit:  # click's answer to a reader that has gone
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        return OK
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         return INTERRUPTED
@@ -171,6 +174,14 @@ def run(arguments: list[str] | None = None) -> int:
         return number
 
 
+def check_output(output: str, *inputs: str) -> None:
+    """What is read must not be written over."""
+    for path in inputs:
+        both = os.path.isfile(path) and os.path.isfile(output)
+        if both and os.path.samefile(path, output):
+            raise click.UsageError(f"{output} is read, and would be written over; choose another")
+
+
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """For people who did not write the program: what, not where."""
     click.echo(f"Warning: {message}", err=True)
@@ -187,6 +198,8 @@ def _explained(error: Exception) -> tuple[int, str]:
         return DATA, f"{error.filename}: {what}" if error.filename else what
     if isinstance(error, MemoryError):
         return DATA, str(error) or "there is not enough memory"
+    if isinstance(error, RuntimeError) and "new thread" in str(error):
+        return DATA, "there is not enough memory for another thread; try --threads 1"
     if isinstance(error, ValueError | ImportError):
         return DATA, str(error)
     return BUG, f"{type(error).__name__}: {error} (a bug; MULTIPLANE_DEBUG=1 shows where)"

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from multiplane.cli._main import check_output
 from multiplane.cli._options import reading
 
 
@@ -26,12 +27,14 @@ def command(
     """Predict the labels of DATA with MODEL, one a line.
 
     Labels in the data are not looked at. Features that the model does not know are passed over.
+    With --on-error skip, malformed lines have no line in the output either.
     """
     from multiplane.persistence._compile import compile
 
     if scores and probabilities:
         raise click.UsageError("--scores and --probabilities cannot be had together")
     check_order(data, model)
+    check_output(output, data, model)
     predictor = compile(sys.stdin.buffer if model == "-" else model)
     if probabilities and not hasattr(predictor, "predict_proba"):
         raise click.UsageError(f"{model} knows no probabilities: only least-squares models do")
@@ -101,7 +104,16 @@ def blocks_for(
         if centred and hasattr(block.X, "toarray"):
             block = block._replace(X=widened(block.X, int(predictor.n_features_in_)).toarray())
         if block.n_rows:
-            yield block._replace(X=widened(block.X, int(predictor.n_features_in_)))
+            yield block._replace(X=_fitting(block.X, int(predictor.n_features_in_)))
+
+
+def _fitting(X: Any, n_features: int) -> Any:
+    """Sparse rows with so many columns: others were never seen, or are zero."""
+    if hasattr(X, "indptr") and X.shape[1] > n_features:
+        return X.with_width(n_features) if hasattr(X, "with_width") else X[:, :n_features]
+    from multiplane.data import widened
+
+    return widened(X, n_features)
 
 
 def _labels(labels: Any) -> str:

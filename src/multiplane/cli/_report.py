@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from multiplane.cli._main import check_output
 from multiplane.cli._options import reading
 from multiplane.cli._predict import blocks_for
 
@@ -20,6 +21,7 @@ def command(data: str, model: str, output: str, title: str | None, reading: dict
     """Write the page OUTPUT about MODEL, tested on DATA: errors, curves, pictures."""
     from multiplane import load, report
 
+    check_output(output, data, model)
     fitted = load(model)
     report(fitted, blocks_for(fitted, data, reading), output, title=title)
     click.echo(f"see {output}", err=True)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from multiplane.cli import _progress
+from multiplane.cli._main import check_output
 from multiplane.cli._options import Duration, reading, value_of
 
 ESTIMATORS = {
@@ -168,7 +169,10 @@ def command(
     made = _made(estimator, parameters)
     if model != "-" and not os.path.isdir(os.path.dirname(model) or "."):  # before hours of work
         raise click.UsageError(f"there is no folder {os.path.dirname(model)!r} for the model")
+    check_output(model, data, *([] if test is None else [test]))
     if test is not None:
+        if reading["multilabel"]:
+            raise click.UsageError("--test does not count lists of labels: predict them")
         open_source(test, **reading)
     source = open_source(data, cache=cache_file or cache, **reading)
     with _progress.chosen(log, quiet) as watcher:

@@ -27,7 +27,7 @@ from multiplane._arrays import issparse
 from multiplane._atomic import atomic
 from multiplane._csr import Csr
 from multiplane.data._errors import DataError
-from multiplane.data._source import Block, Source
+from multiplane.data._source import Block, Source, check_structure
 
 VERSION = 1
 _HEAD, _TAIL = b"MPCACHE1", b"MPCACHE."
@@ -36,7 +36,7 @@ _ALIGNMENT = 64
 _KINDS = "biufU"  # of arrays; never Python objects
 
 
-def is_cache(path: str) -> bool:
+def is_cache(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as a cache does."""
     with open(path, "rb") as file:
         return file.read(len(_HEAD)) == _HEAD
@@ -64,7 +64,12 @@ def write_cache(
         Anything that JSON can say of where the rows come from.
     progress : optional
         Called after each block.
+
+    Values are kept in float32, as the loops have them: scalers that look at float64 rows may find
+    another last digit in a cache. A file that is there already and no cache is not overwritten.
     """
+    if os.path.isfile(path) and os.path.getsize(path) and not is_cache(path):
+        raise DataError(f"{os.fspath(path)}: is there already and no cache; give it another name")
     blocks: list[dict[str, Any]] = []
     n_rows, n_features, dense = 0, source.n_features or 0, layout == "dense"
     with atomic(path) as file:
@@ -188,15 +193,22 @@ class CacheSource(Source):
         description = self._map[offset : offset + size]
         if zlib.crc32(description) != checksum:
             raise self._error("the cache file is damaged")
-        facts = json.loads(description)
-        if facts["version"] != VERSION:
+        try:
+            facts = json.loads(description)
+            version = facts["version"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise self._error("the cache file is damaged") from error
+        if version != VERSION:
             raise self._error(
-                f"the cache has version {facts['version']}, and this multiplane reads version "
+                f"the cache has version {version}, and this multiplane reads version "
                 f"{VERSION}; convert the data anew"
             )
-        self.n_rows, self.n_features = facts["n_rows"], facts["n_features"]
-        self.feature_names, self.origin = facts["feature_names"], facts["origin"]
-        self._blocks: list[dict[str, Any]] = facts["blocks"]
+        try:
+            self.n_rows, self.n_features = int(facts["n_rows"]), int(facts["n_features"])
+            self.feature_names, self.origin = facts["feature_names"], facts["origin"]
+            self._blocks: list[dict[str, Any]] = list(facts["blocks"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._error("the cache file is damaged") from error
         self.n_blocks = len(self._blocks)
         self._checked: set[int] = set()
 
@@ -206,6 +218,14 @@ class CacheSource(Source):
             yield self._block(number)
 
     def _block(self, number: int) -> Block:
+        try:
+            return self._read_block(number)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise self._error(f"block {number} of the cache file is damaged") from error
+
+    def _read_block(self, number: int) -> Block:
         entry = self._blocks[number]
         arrays = {name: self._array(*place) for name, place in entry["arrays"].items()}
         if number not in self._checked:
@@ -215,13 +235,14 @@ class CacheSource(Source):
                 checksum = zlib.crc32(flat, checksum)
             if checksum != entry["crc32"]:
                 raise self._error(f"block {number} of the cache file is damaged")
-            self._checked.add(number)
         self.bytes_read += sum(array.nbytes for array in arrays.values())
         X = arrays.get("X")
         if X is None:
             data = arrays["data"].astype(np.float32, copy=False)
             shape = (int(entry["n_rows"]), int(self.n_features or 0))
             X = Csr(data, arrays["indices"], arrays["indptr"], shape)
+            if number not in self._checked:
+                check_structure(X, self.path)
         y = arrays.get("y")
         if "y_indptr" in arrays:
             ones = np.ones(len(arrays["y_indices"]), dtype=np.int8)
@@ -229,6 +250,9 @@ class CacheSource(Source):
             import scipy.sparse as sp
 
             y = sp.csr_matrix((ones, arrays["y_indices"], arrays["y_indptr"]), shape=shape)
+            if number not in self._checked:
+                check_structure(y, self.path)
+        self._checked.add(number)
         return Block(X, y, arrays.get("weight"))
 
     def _array(self, dtype: str, offset: int, shape: list[int]) -> Any:

@@ -125,6 +125,12 @@ def widened(X: Any, n_features: int) -> Any:
     return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
 
 
+def filled(X: Any) -> Any:
+    """CSR rows as an array; those that point outside of it are refused."""
+    _csr(X)
+    return X.toarray()
+
+
 def _readable(a: NDArray[Any]) -> NDArray[Any]:
     # A view of a read-only memory map is fine to read, but must be aligned and in native order.
     return np.require(a, requirements=["C", "A"])

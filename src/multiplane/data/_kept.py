@@ -23,7 +23,15 @@ def kept(source: Source) -> Source:
 class _Kept(Source):
     def __init__(self, source: Source) -> None:
         self._source = source
-        for name in ("name", "n_features", "n_rows", "n_blocks", "n_bytes", "feature_names"):
+        for name in (
+            "name",
+            "n_features",
+            "n_rows",
+            "n_blocks",
+            "n_bytes",
+            "feature_names",
+            "identity",
+        ):
             setattr(self, name, getattr(source, name))
         self._blocks: dict[int, tuple[Block, int]] | None = {}  # None: too large
         self._size = 0

@@ -175,6 +175,12 @@ def format_of(path: str) -> str:
 
 
 def _open(paths: list[str], given: ReadOptions) -> Source:
+    source = _of_format(paths, given)
+    source.identity = _origin(paths, given)
+    return source
+
+
+def _of_format(paths: list[str], given: ReadOptions) -> Source:
     formats = {given.format or format_of(path) for path in paths}
     if len(formats) > 1:
         raise DataError(
@@ -230,9 +236,12 @@ def _cached(paths: list[str], given: ReadOptions, cache: bool | str | os.PathLik
             raise DataError(f"{place}: is there already and no cache; give the cache another name")
         kept = _kept(place)
         if kept is not None and kept.origin == origin and "-" not in paths:
+            kept.identity = origin
             return kept
     write_cache(_open(paths, given), place, origin=origin)
-    return CacheSource(place)
+    kept = CacheSource(place)
+    kept.identity = origin
+    return kept
 
 
 def _kept(place: str) -> CacheSource | None:

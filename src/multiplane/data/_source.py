@@ -34,9 +34,19 @@ class Block(NamedTuple):
                 raise DataError(
                     f"{name}: X has {self.n_rows} rows, but {what} has shape {array.shape}"
                 )
-        if issparse(self.X) and np.any(np.diff(self.X.indptr) < 0):  # SciPy would follow it
-            raise DataError(f"{name}: corrupt CSR matrix: its rows end before they begin")
+        if issparse(self.X):  # SciPy would follow whatever it says
+            check_structure(self.X, name)
         return self
+
+
+def check_structure(X: Any, name: str) -> None:
+    """DataError if a CSR matrix points outside of itself."""
+    begin, indices = np.asarray(X.indptr), np.asarray(X.indices)
+    sound = len(begin) == X.shape[0] + 1 and begin[0] == 0 and begin[-1] <= len(X.data)
+    if not sound or np.any(np.diff(begin) < 0) or len(indices) != len(X.data):
+        raise DataError(f"{name}: corrupt CSR matrix: its rows end before they begin")
+    if len(indices) and (indices.min() < 0 or indices.max() >= X.shape[1]):
+        raise DataError(f"{name}: corrupt CSR matrix: an index is not within 0 … {X.shape[1] - 1}")
 
 
 class Source:
@@ -62,6 +72,8 @@ class Source:
         Whether it can be read only once, as a pipe can.
     dear : bool
         Whether reading takes work that is worth saving: unpacking, parsing.
+    identity : anything that JSON can say, or None
+        By which it is seen whether two sources are the same files, read in the same way.
     """
 
     name: str = "rows"
@@ -73,6 +85,7 @@ class Source:
     feature_names: list[str] | None = None
     once: bool = False
     dear: bool = False
+    identity: Any = None
 
     def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
         """All blocks, or those of these numbers in this order; some may have no rows."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from multiplane.data._errors import DataError
 from multiplane.data._source import Block, Source
-from multiplane.data._text import Rejoined, open_unpacked, size_of
+from multiplane.data._text import Rejoined, open_unpacked, packing, size_of
 from multiplane.data._threads import mapped, prefetched
 
 _LABELS = ("label", "y", "target", "class")  # what a column of labels is usually called
@@ -85,7 +85,7 @@ class TableSource(Source):
         self._consumed = True
         self.bytes_read = 0
         for size, block in self._blocks(order):
-            self.bytes_read += size
+            self.bytes_read = min(self.bytes_read + size, self.n_bytes or 0)
             yield block
 
     def _blocks(self, order: Sequence[int] | None) -> Iterator[tuple[int, Block]]:
@@ -143,7 +143,7 @@ class TableSource(Source):
         parse = csv.ParseOptions(delimiter=self.delimiter)
         for path in self.paths:
             with self._damage(path), open_unpacked(path) as file:
-                head, place = file.read(_BLOCK_BYTES), 0
+                head = file.read(_BLOCK_BYTES)
                 known = head[: head.rfind(b"\n") + 1] or head
                 found = csv.read_csv(io.BytesIO(known), read, parse).schema
                 self._check_columns(found, path)
@@ -155,8 +155,10 @@ class TableSource(Source):
                     and (_is(field.type, "integer") or _is(field.type, "null"))
                 }
                 text = self._arrow.PythonFile(io.BufferedReader(Rejoined(head, file)), "r")
+                # Arrow reads ahead by as much as it likes: a batch is a block of text, whatever has
+                # been read. Of packed text that says nothing of the file.
+                size = _BLOCK_BYTES if size_of(path) and packing(path) is None else 0
                 for batch in csv.open_csv(text, read, parse, csv.ConvertOptions(column_types=wide)):
-                    size, place = file.place() - place, file.place()
                     yield path, size, self._arrow.Table.from_batches([batch])
 
     def _check_columns(self, schema: Any, path: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -26,15 +26,27 @@ def mapped(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Iterat
     waiting: deque[Future[T]] = deque()
     pool = ThreadPoolExecutor(n_threads, thread_name_prefix="multiplane-read")
     try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > n_threads:
+        for item, error in _with_error(items):
+            if error is None:
+                waiting.append(pool.submit(work, cast(S, item)))
+            while waiting and (error is not None or len(waiting) > n_threads):
                 yield waiting.popleft().result()
+            if error is not None:
+                raise error
         while waiting:
             yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         _close(items)
+
+
+def _with_error(items: Iterable[S]) -> Iterator[tuple[S, None] | tuple[None, Exception]]:
+    """The items, and at the end the error that ended them, if one did."""
+    try:
+        for item in items:
+            yield item, None
+    except Exception as error:
+        yield None, error
 
 
 def prefetched(items: Iterable[T], n_ahead: int = 2) -> Iterator[T]:

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from multiplane import _native
-from multiplane.data import Examples, Matrix, Source, check_sparse, open_source, widened
+from multiplane.data import Examples, Matrix, Source, check_sparse, filled, open_source, widened
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import NoWeightError, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
@@ -545,7 +545,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _scaled(self, X: Any) -> Any:
         scaler = getattr(self, "scaler_", None)
-        return X if scaler is None else scaler(X.toarray() if scaler.fills(X) else X)
+        return X if scaler is None else scaler(filled(X) if scaler.fills(X) else X)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         """For parameters that speak of classes."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ from multiplane.models._scaling import Scaling
 
 # Rows learnt between two looks at the clock. Kernel machines take about a second for so many.
 _PIECE = 16_384
+_WIDE = 1_000_000  # features, from which on their number may be a mistake
 _LONGEST_HISTORY = 250  # entries of a finished training: enough for a curve
 _FIRST_REPORTS = (1_000, 2_000, 4_000, 8_000, 16_000)
 # Learners of wide rows grow by a quarter at a time, so that growing costs little altogether.
@@ -124,7 +125,8 @@ class StreamTraining:
         if not hasattr(estimator, "_training"):
             self.position.width = self.source.n_features or 0
             if not self.source.once and not (known and plan.scale is None):
-                self._survey(block.X for block in self.source)
+                with self._too_wide():
+                    self._survey(block.X for block in self.source)
         try:
             while position.n_iter < plan.max_iter:
                 self._one_pass(callback)
@@ -153,6 +155,7 @@ class StreamTraining:
         self._surveyed = True
         seen = Survey()
         for X in rows:
+            self.position.width = max(self.position.width, X.shape[1])
             seen.add(X)
         self.position.width = max(self.position.width, seen.n_features)
         self.position.dense = seen.fill >= _FULL
@@ -198,13 +201,22 @@ class StreamTraining:
             self._look_for_sorted(rows)
         estimator._stream_goes_on(self._done(window))
         try:
-            rows = rows._replace(X=self._fitted(rows.X))
-            self._learn_rows(rows, window, callback)
+            with self._too_wide():
+                rows = rows._replace(X=self._fitted(rows.X))
+                self._learn_rows(rows, window, callback)
         except ValueError as error:
             if not str(error).startswith("Input X contains"):
                 raise
             raise self._located(error) from None
+
+    @contextmanager
+    def _too_wide(self) -> Iterator[None]:
+        """Where memory ends because there seem to be very many features, says so."""
+        try:
+            yield
         except MemoryError as error:
+            if self.position.width < _WIDE:
+                raise
             raise MemoryError(
                 f"{self.source.name}: a model of {self.position.width:,} features does not fit "
                 f"into memory; if a wrong index made them so many, say n_features (--n-features)"
@@ -262,7 +274,7 @@ class StreamTraining:
         share = 1.0
         if self.source.n_rows:
             share = window.rows.n_rows / self.source.n_rows
-        elif self.source.n_bytes:
+        elif self.source.n_bytes and window.bytes_read:
             share = min(1.0, window.bytes_read / self.source.n_bytes)
         n_rows = max(window.rows.n_rows, round(window.rows.n_rows / max(share, 1e-9)))
         self.estimator._expected = n_rows, self.plan.max_iter

@@ -122,12 +122,16 @@ def _name(source: Source) -> str:
 
 def read(source: Source) -> tuple[Document, Arrays]:
     document, arrays = _container.read(source)
+    check_keys(document)
+    return document, arrays
+
+
+def check_keys(document: Document) -> None:
     if set(document) != _KEYS:
         odd = sorted(set(document) ^ _KEYS)
         raise ModelFileError(
             f"its document lacks, or does not know, {', '.join(map(str, odd[:5]))}"
         )
-    return document, arrays
 
 
 def fitted_of(document: Document, arrays: Arrays) -> Fitted:

@@ -141,13 +141,13 @@ class Predictor:
         return X if light else X.to_scipy()
 
     def _matrix(self, X: Any) -> Any:
-        from multiplane.data import Matrix
+        from multiplane.data import Matrix, filled
 
         if X.dtype not in (np.float32, np.float64) or X.shape[0] == 0:
             X = X.astype(np.float32)
         if self._fitted.scaler is not None:
             scaler = self._fitted.scaler
-            X = scaler(X.toarray() if scaler.fills(X) else X)
+            X = scaler(filled(X) if scaler.fills(X) else X)
         return Matrix(X, check_later=True)
 
     def _finite(self, X: Any) -> Any:

@@ -7,6 +7,7 @@ read, or none.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import asdict, fields
@@ -16,11 +17,17 @@ from typing import Any
 from multiplane.estimators._streams import Plan, Position, Progress, StreamTraining
 from multiplane.models import _container
 from multiplane.models._container import ModelFileError
-from multiplane.models._files import blaming
+from multiplane.models._files import blaming, check_keys
 from multiplane.persistence._estimators import _estimator as estimator_of
 from multiplane.persistence._estimators import parts
 
 _NAME = "checkpoint.mpl"
+_FORMS: dict[str, Any] = {
+    "int": int,
+    "bool": bool,
+    "str | None": (str, type(None)),
+    "tuple[int, int]": list,
+}
 
 
 class Checkpoint:
@@ -40,6 +47,7 @@ class Checkpoint:
             kept = document.pop("checkpoint", None)
             if not isinstance(kept, dict) or kept.keys() != {"plan", "position", "source"}:
                 raise ModelFileError("it is a model, but no checkpoint")
+            check_keys(document)
             estimator = estimator_of(document, arrays)
             plan = _made(Plan, kept["plan"])
             position = _made(Position, kept["position"])
@@ -89,12 +97,22 @@ class Checkpoint:
 
 def _source(training: StreamTraining) -> list[Any]:
     source = training.source
-    return [os.path.basename(source.name), source.n_bytes, source.n_blocks]
+    # As it is read back.
+    identity = json.loads(json.dumps(source.identity, sort_keys=True, default=str))
+    return [os.path.basename(source.name), source.n_bytes, source.n_blocks, identity]
 
 
 def _made(kind: Any, values: Any) -> Any:
     names = {field.name for field in fields(kind)}
-    if not isinstance(values, dict) or values.keys() != names:
+    model = {field.name: field.type for field in fields(kind)}
+    if (
+        not isinstance(values, dict)
+        or values.keys() != names
+        or any(
+            not isinstance(values[name], _FORMS.get(str(form), object))
+            for name, form in model.items()
+        )
+    ):
         raise ModelFileError(f"its {kind.__name__.lower()} is not one")
     return kind(**values)
 
