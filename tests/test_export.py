@@ -572,6 +572,10 @@ def test_the_example_reads_commas_and_minds_short_rows(tmp_path):
     done = subprocess.run([program], input=f"{row}\n1, 2\n", capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout.split("\t")[0] == str(clf.predict(X[:1])[0])
+    assert "row 2" in done.stderr
+    done = subprocess.run([program], input=f"{row},1\n", capture_output=True, text=True)
+    assert done.returncode == 1  # a number too many is not the next row's first
+    assert not done.stdout
 
 
 # --- files ---------------------------------------------------------------------------------

@@ -113,16 +113,27 @@ static inline void ${name}_predict(const float *x, int *labels)
 
 EXAMPLE = """\
 #ifdef ${NAME}_EXAMPLE
-/* Rows of numbers on standard input; a line for each: label, scores${and_probabilities}. */
+/* A row of numbers in each line of standard input, with blanks, commas or semicolons between them; a
+   line for each: label, scores${and_probabilities}. */
 #include <stdio.h>
 
 int main(void)
 {
   float x[${NAME}_N_FEATURES], s[${NAME}_N_CLASSES];
   int c, f = 0;
-  while (scanf("%f%*[ \\t,;]", &x[f]) >= 1) {
-    if (++f < ${NAME}_N_FEATURES) continue;
+  long line = 1;
+  while (scanf("%f", &x[f]) == 1) {
+    do c = getchar(); while (c == ' ' || c == '\\t' || c == ',' || c == ';' || c == '\\r');
+    if ((++f == ${NAME}_N_FEATURES) != (c == '\\n' || c == EOF)) {
+      fprintf(stderr, "row %ld: %d numbers are needed\\n", line, ${NAME}_N_FEATURES);
+      return 1;
+    }
+    if (f < ${NAME}_N_FEATURES) {
+      ungetc(c, stdin);
+      continue;
+    }
     f = 0;
+    ++line;
 ${show_label}
     putchar('\\t');
     ${name}_scores(x, s);
@@ -130,7 +141,9 @@ ${show_label}
 ${show_probabilities}\
     putchar('\\n');
   }
-  return f != 0; /* a row that ends too early */
+  if (feof(stdin)) return 0;
+  fprintf(stderr, "row %ld: not a number\\n", line);
+  return 1;
 }
 #endif
 
