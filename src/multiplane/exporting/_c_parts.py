@@ -113,8 +113,8 @@ static inline void ${name}_predict(const float *x, int *labels)
 
 EXAMPLE = """\
 #ifdef ${NAME}_EXAMPLE
-/* A row of numbers in each line of standard input, with blanks, commas or semicolons between; a line
-   for each: label, scores${and_probabilities}. */
+/* A row of numbers in each line of standard input, with blanks, commas or semicolons between; a
+   line for each: label, scores${and_probabilities}. */
 #include <stdio.h>
 
 int main(void)
