@@ -141,6 +141,21 @@ def _stack(parts: list[Any]) -> Any:
 
 
 def taken(block: Block, rows: Any) -> Block:
-    """Some rows of a block, in this order."""
+    """Some rows of a block, in this order; a slice is not copied."""
     X, y, weight = block
-    return Block(X[rows], None if y is None else y[rows], None if weight is None else weight[rows])
+    part = _slice(X, rows) if isinstance(rows, slice) and issparse(X) else X[rows]
+    return Block(part, None if y is None else y[rows], None if weight is None else weight[rows])
+
+
+def _slice(X: Any, rows: slice) -> Any:
+    """Neighbouring rows of a CSR matrix as a view. SciPy copies, and does not survive it where
+    memory ends."""
+    import scipy.sparse as sp
+
+    start, stop, _ = rows.indices(X.shape[0])
+    begin = X.indptr[start : stop + 1]
+    values = slice(begin[0], begin[-1])
+    parts = (X.data[values], X.indices[values], begin - begin[0])
+    part = sp.csr_matrix(parts, shape=(stop - start, X.shape[1]))
+    part.has_canonical_format = X.has_canonical_format
+    return part
