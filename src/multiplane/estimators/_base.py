@@ -697,7 +697,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if sample_weight is None and self.class_weight is None:
             return None
         nothing = "at least one sample weight must be above zero, got zeros only"
-        if sample_weight is not None and not np.any(sample_weight):
+        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
             raise NoWeightError(nothing)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
