@@ -116,6 +116,8 @@ def test_progress_is_a_table_or_json(at, capsys):
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert {"rows", "error", "error_since_last", "rows_per_second", "done"} <= events[0].keys()
     assert [event["rows"] for event in events[:3]] == [1_000, 2_000, 4_000]
+    halves = events[0]["error"], events[1]["error_since_last"]
+    assert events[1]["error"] == pytest.approx(sum(halves) / 2, abs=1e-5)
     assert 0 < events[0]["done"] < events[-2]["done"] <= 1
     assert events[-1]["model"] == "m.mpl"
     assert run(["train", "-e", "amm", "-q", "train.svm", "m.mpl"]) == OK

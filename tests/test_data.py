@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from helpers import run_python
 
+from multiplane._csr import Csr
 from multiplane.data import Block, DataError, Source, open_source
 from multiplane.data._libsvm import LibsvmSource
 from multiplane.data._threads import mapped, prefetched
@@ -444,3 +445,30 @@ def test_the_page_of_the_docs():
     tried = doctest.testfile(page, module_relative=False, encoding="utf-8")
     assert tried.attempted > 10
     assert tried.failed == 0
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 8])
+def test_an_error_comes_after_what_was_before_it(n_threads):
+    def items():
+        yield from range(5)
+        raise DataError("cut short")
+
+    results, given = mapped(lambda item: item, items(), n_threads), []
+
+    def take():
+        for item in results:
+            given.append(item)
+
+    with pytest.raises(DataError, match="cut short"):
+        take()
+    assert given == [0, 1, 2, 3, 4]
+
+
+def test_sparse_rows_of_our_own():
+    X = sp.random(40, 9, 0.4, "csr", np.float32, random_state=0)
+    own = Csr(X.data, X.indices, X.indptr, X.shape)
+    for width in (1, 4, 9, 12):
+        wanted = np.zeros((40, width), dtype=np.float32)
+        wanted[:, : min(9, width)] = X.toarray()[:, :width]
+        assert np.array_equal(own.with_width(width).toarray(), wanted)
+        assert np.array_equal(own.with_width(width).to_scipy().toarray(), wanted)

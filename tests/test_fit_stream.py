@@ -25,12 +25,14 @@ from test_twin import KINDS, assert_equal, learn_both, pair
 from multiplane import (
     AMMClassifier,
     BudgetedPegasosClassifier,
+    MultiplaneClassifier,
     PegasosClassifier,
     ProjectronClassifier,
     compile,
 )
 from multiplane.data import open_source, write_cache
 from multiplane.data._libsvm import LibsvmSource
+from multiplane.datasets import make_checkerboard
 
 ALL = VARIANTS | {"projectron": lambda **p: ProjectronClassifier(**{"gamma": 0.1, **p})}
 SCALERS = {
@@ -503,3 +505,10 @@ def test_corrupt_rows_are_refused_before_they_are_scaled():
             use(bad)
     with pytest.raises(ValueError, match="corrupt CSR matrix"):
         AMMClassifier().fit_stream((bad, y))
+
+
+def test_the_flagship_keeps_hyperplanes_that_win():
+    X, y = make_checkerboard(3, 3, n=2_000, random_state=0)
+    clf = MultiplaneClassifier(random_state=0).fit_stream((X, y))
+    assert clf.n_hyperplanes_ == len(np.unique(clf.apply(X)))
+    assert clf.score(X, y) > 0.97
