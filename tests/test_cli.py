@@ -250,11 +250,14 @@ def test_a_full_disk_leaves_the_old_model(at):
 
 def test_a_reader_that_has_gone_is_no_error(at):
     made = subprocess.run(
-        f"{sys.executable} -m multiplane predict test.svm model.mpl | head -1",
+        f"{sys.executable} -m multiplane predict test.svm model.mpl | head -1; "
+        'exit "${PIPESTATUS[0]}"',
         shell=True,
+        executable="/bin/bash",
         capture_output=True,
         timeout=120,
     )
+    assert made.returncode == OK, made.stderr
     assert made.stdout.split()
     assert b"Traceback" not in made.stderr
 
@@ -452,6 +455,12 @@ def test_every_command_explains_itself(capsys):
     for name in COMMANDS:
         assert run([name, "--help"]) == OK
         assert "Usage" in capsys.readouterr().out
+
+
+def test_demo_tells_when_it_fails(tmp_path, capsys):
+    (tmp_path / "model.mpl").mkdir()
+    assert run(["demo", "--folder", str(tmp_path)]) == USAGE
+    assert "directory" in capsys.readouterr().err
 
 
 def test_demo(capsys):

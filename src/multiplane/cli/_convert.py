@@ -34,7 +34,7 @@ from multiplane.cli._options import reading
 def command(
     data: str, cache: str, layout: Any, dtype: Any, quiet: bool, reading: dict[str, Any]
 ) -> None:
-    """Turn DATA into the binary file CACHE (.mpc), which is read twenty times faster than text."""
+    """Turn DATA into the binary file CACHE (.mpc), which is read much faster than text."""
     from multiplane.data import open_source, write_cache
 
     check_output(cache, data)

@@ -38,7 +38,7 @@ def _show(folder: str) -> None:
         click.echo(click.style(f"$ multiplane {' '.join(map(os.path.basename, words))}", bold=True))
         code = run(words)
         if code:
-            raise SystemExit(code)
+            click.get_current_context().exit(code)
         click.echo()
     click.echo("What the model thinks of the square, a hyperplane for each field:")
     click.echo(_picture(load(model)))

@@ -203,8 +203,3 @@ def _explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, ValueError | ImportError):
         return DATA, str(error)
     return BUG, f"{type(error).__name__}: {error} (a bug; MULTIPLANE_DEBUG=1 shows where)"
-
-
-def command(**settings: Any) -> Any:
-    """A command of the group."""
-    return click.command(**settings)

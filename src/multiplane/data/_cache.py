@@ -56,7 +56,7 @@ def write_cache(
     Parameters
     ----------
     layout : "auto", "dense" or "sparse"
-        Of the rows; "auto": as the source gives them, so that nothing but speed tells a cache from
+        Of the rows; "auto": as the source gives them, so that little but speed tells a cache from
         what it was made of.
     dtype : "auto" or "float32"
         "auto": blocks of whole numbers from 0 to 255 are kept in a byte each.

@@ -22,6 +22,7 @@ from multiplane.persistence._estimators import _estimator as estimator_of
 from multiplane.persistence._estimators import parts
 
 _NAME = "checkpoint.mpl"
+# What JSON makes of the types of a plan and a position.
 _FORMS: dict[str, Any] = {
     "int": int,
     "bool": bool,
@@ -103,15 +104,11 @@ def _source(training: StreamTraining) -> list[Any]:
 
 
 def _made(kind: Any, values: Any) -> Any:
-    names = {field.name for field in fields(kind)}
-    model = {field.name: field.type for field in fields(kind)}
+    forms = {field.name: _FORMS[str(field.type)] for field in fields(kind)}
     if (
         not isinstance(values, dict)
-        or values.keys() != names
-        or any(
-            not isinstance(values[name], _FORMS.get(str(form), object))
-            for name, form in model.items()
-        )
+        or values.keys() != forms.keys()
+        or any(not isinstance(values[name], form) for name, form in forms.items())
     ):
         raise ModelFileError(f"its {kind.__name__.lower()} is not one")
     return kind(**values)
