@@ -6,11 +6,14 @@ From the source come *maps* (`FeatureMap`), one for each block of features: smal
 that turn rows into features, chunk by chunk. Learners keep the maps; the features of all rows
 together never exist.
 
-    source = generator.prepare(X, random, weight, y)   # once
-    rows = source.input(X)                      # once: PCA, say; usually the rows themselves
+    source = generator.learn(rows, random)      # once
+    X = source.input(X)                         # once: PCA, say; usually the rows themselves
     for stage in ...:
         map = source.draw(512, random, gradient)
-        features = map(rows[chunk])             # as often as needed
+        features = map(X[chunk])                # as often as needed
+
+`rows` may lie in several places (`multiplane.solvers._rows.Rows`); generators of others write
+`prepare`, which is shown an array.
 
 All random numbers are NumPy's: a seed gives the same features on every kind of array.
 """
@@ -18,6 +21,7 @@ All random numbers are NumPy's: a seed gives the same features on every kind of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -31,6 +35,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from multiplane._arrays import Place, chunks, detached, floats_for, to_numpy
 from multiplane.models._maps import FeatureMap, Same, chunk_size
+from multiplane.solvers._rows import Local, Rows
+
+_POOL = 10_000  # rows of several parts that are brought together for `prepare`
 
 # How fast the loss falls with each input's weight, (n_inputs,): ‖Σᵢ rᵢ xᵢⱼ‖ for input j.
 Gradient = Callable[[], NDArray[np.float64]]
@@ -69,6 +76,18 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         (NumPy: labels (n,), an indicator matrix (n, n_labels), or None) is for those that ask.
         """
         raise NotImplementedError
+
+    def learn(self, rows: Rows, random: np.random.RandomState) -> Source:
+        """Learn from rows wherever they lie; by `prepare`, unless a subclass knows better.
+
+        Rows in several places are not shown to it all: 10,000 of them, in their order.
+        """
+        if rows.engine.n_parts == 1:
+            source: Source = rows.run(_prepare_here, Preparation(self, random), _only)
+            return source
+        some = np.sort(rows.choose(_POOL, random))
+        pooled: Source = rows.take(some, Preparation(self, random))
+        return pooled
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the features need to know of the data, and draw them.
@@ -137,3 +156,38 @@ class FeatureGenerator(TransformerMixin, BaseEstimator):
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class AnywhereGenerator(FeatureGenerator):
+    """Learns from sums over rows and from rows by number: the same wherever they lie.
+
+    A subclass writes `learn`.
+    """
+
+    def prepare(
+        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
+    ) -> Any:
+        return self.learn(Rows.of(X, weight, y), random)
+
+    def learn(self, rows: Rows, random: np.random.RandomState) -> Source:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """`prepare`, to be called where the rows are."""
+
+    generator: FeatureGenerator
+    random: np.random.RandomState
+
+    def __call__(self, X: Any, y: Any, weight: Any) -> Source:
+        return self.generator.prepare(X, self.random, weight, y)
+
+
+def _prepare_here(local: Local, preparation: Preparation) -> Source:
+    return preparation(local.X, local.y, local.weight)
+
+
+def _only(sources: Any) -> Any:
+    (source,) = sources
+    return source

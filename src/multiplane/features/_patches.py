@@ -27,10 +27,11 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.random import sample_without_replacement
 
-from multiplane._arrays import dense, some_rows, to_numpy
-from multiplane.features._base import FeatureGenerator, Gradient, Source
+from multiplane._arrays import dense, to_numpy
+from multiplane.features._base import AnywhereGenerator, FeatureGenerator, Gradient, Source
 from multiplane.models._image_maps import Geometry, Pairs, Pooled, patch_columns
 from multiplane.models._maps import Chain, FeatureMap, Same
+from multiplane.solvers._rows import Rows
 
 _IMAGES = 2000  # kept to learn filters from
 _STATISTICS = 500  # of them, for means and standard deviations of features
@@ -185,10 +186,44 @@ def _unit(C: NDArray[np.float64]) -> NDArray[np.float64]:
     return C / np.where(size > 0, size, 1)
 
 
+@dataclass(frozen=True)
+class _Start:
+    """From some images to a source."""
+
+    generator: ConvolutionalPatches
+    geometry: Geometry
+    seed: int
+
+    def __call__(self, X: Any, y: Any, weight: Any) -> PatchSource:
+        random = np.random.RandomState(self.seed)
+        images = to_numpy(dense(X))
+        wide = images.astype(np.float64)
+        inputs = self.geometry.inputs
+        source = PatchSource(
+            input=Same(X.shape[1]),
+            generator=self.generator,
+            geometry=self.geometry,
+            images=images,
+            shift=float(wide.mean()),
+            scale=float(wide.std()) or 1.0,
+            patch_mean=np.zeros(inputs),
+            whitening=np.eye(inputs),
+            centres=np.empty((0, inputs)),
+        )
+        P = source.patches(_PATCHES, random)
+        source.patch_mean = P.mean(axis=0)
+        if self.generator.whiten is not None:
+            variance, axes = np.linalg.eigh(np.cov(P, rowvar=False).reshape(inputs, inputs))
+            floor = self.generator.whiten * variance.mean()
+            if floor > _NOTHING:
+                source.whitening = (axes / np.sqrt(np.maximum(variance, 0) + floor)) @ axes.T
+        return source
+
+
 # --- the generator ------------------------------------------------------------------------
 
 
-class ConvolutionalPatches(FeatureGenerator):
+class ConvolutionalPatches(AnywhereGenerator):
     """Convolutional features of images: filters, pooled responses and their products.
 
     A patch p responds to a filter f by r = fᵀV(p − μ), with V the whitening and μ the mean of
@@ -213,6 +248,9 @@ class ConvolutionalPatches(FeatureGenerator):
         root=False              63.9 %  65.9 %
         stride=2                61.8 %  64.2 %
         ======================  ======  ======
+
+    All that is learnt of the rows is learnt from 2,000 images, which go with the training (not with
+    the model), also to whoever leads a training in several places.
 
     Cost: about 2·positions·inputs·n_filters floating-point operations an image (20 million by
     default), nearly all in one matrix product. Patches are made for a few images at a time.
@@ -326,33 +364,11 @@ class ConvolutionalPatches(FeatureGenerator):
         self.products = products
         self.random_state = random_state
 
-    def prepare(
-        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
-    ) -> PatchSource:
-        geometry = self._geometry(X.shape[1])
-        seen = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-        sample = random.permutation(seen)[:_IMAGES]
-        images = to_numpy(dense(some_rows(X, sample)))
-        wide = images.astype(np.float64)
-        inputs = geometry.inputs
-        source = PatchSource(
-            input=Same(X.shape[1]),
-            generator=clone(self),
-            geometry=geometry,
-            images=images,
-            shift=float(wide.mean()),
-            scale=float(wide.std()) or 1.0,
-            patch_mean=np.zeros(inputs),
-            whitening=np.eye(inputs),
-            centres=np.empty((0, inputs)),
-        )
-        P = source.patches(_PATCHES, random)
-        source.patch_mean = P.mean(axis=0)
-        if self.whiten is not None:
-            variance, axes = np.linalg.eigh(np.cov(P, rowvar=False).reshape(inputs, inputs))
-            floor = self.whiten * variance.mean()
-            if floor > _NOTHING:
-                source.whitening = (axes / np.sqrt(np.maximum(variance, 0) + floor)) @ axes.T
+    def learn(self, rows: Rows, random: np.random.RandomState) -> PatchSource:
+        geometry = self._geometry(rows.n_features)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        some = rows.choose(_IMAGES, random)
+        source: PatchSource = rows.take(some, _Start(clone(self), geometry, seed))
         return source
 
     def _geometry(self, n_inputs: int) -> Geometry:

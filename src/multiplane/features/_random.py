@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 from sklearn.utils._param_validation import Interval
 
-from multiplane._arrays import Place, chunks, dense, numpy_dtype, some_rows, to_numpy
-from multiplane.features._base import FeatureGenerator, Gradient, Source
+from multiplane._arrays import Place, chunks, dense, to_numpy
+from multiplane.features._base import AnywhereGenerator, FeatureGenerator, Gradient, Source
 from multiplane.models._maps import FeatureMap, Fourier, Logits, Products, Project, Same
+from multiplane.solvers._rows import Local, Rows, add
 
 _SAMPLE = 1000  # rows for the median: half a million pairs, whose median is good to 1 or 2 %
 # For width="auto": rows, features and ridge of a trial, and what is tried.
@@ -35,13 +36,13 @@ _MOST_COLUMNS = 16_384  # of a covariance matrix: 2 GB
 # --- principal axes -----------------------------------------------------------------------
 
 
-def principal_axes(X: Any, n_components: int, weight: Any = None) -> Project:
-    """The axes along which X varies most, from its covariance matrix in float64.
+def principal_axes(rows: Rows, n_components: int) -> Project:
+    """The axes along which the rows vary most, from their covariance matrix in float64.
 
     One pass over the rows, a chunk at a time. Each axis points to where its largest entry is
     positive.
     """
-    n, d = X.shape
+    d = rows.n_features
     if n_components > d:
         raise ValueError(
             f"n_components must be at most the number of columns, {d}, got {n_components}; use "
@@ -52,28 +53,56 @@ def principal_axes(X: Any, n_components: int, weight: Any = None) -> Project:
             f"n_components needs a covariance matrix, of at most {_MOST_COLUMNS:,} columns, got "
             f"{d:,}; project the rows beforehand, by scikit-learn's TruncatedSVD for instance"
         )
-    place, dtype = Place.of(X), numpy_dtype(X)
-    xp, wide = place.xp, place.float64
     # Seen from any one row the others are about as near as from the mean, which is not known yet.
-    first = 0 if weight is None else int(np.flatnonzero(weight)[0])
-    origin = xp.astype(dense(X[first : first + 1, :]), wide)
-    total, C = place.zeros((d,), wide), place.zeros((d, d), wide)
-    share = np.full(n, 1 / n) if weight is None else weight / np.sum(weight)
-    for part in chunks(n, max(1024, 2**21 // d)):
-        Z = xp.astype(dense(X[part, :]), wide) - origin
-        root = place.put(np.sqrt(share[part]), wide)
-        Z = Z * root[:, None]
-        total += root @ Z
+    origin = rows.take(np.zeros(1, dtype=np.int64), _widened)
+    project: Project = rows.run(_second_moment, origin, add, _Axes(origin, n_components, rows.dtype))
+    return project
+
+
+def _widened(X: Any, y: Any, weight: Any) -> NDArray[np.float64]:
+    return np.asarray(to_numpy(dense(X)), dtype=np.float64)
+
+
+def _second_moment(local: Local, origin: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Sums of weights, and of rows and their products, seen from the origin."""
+    place, d = local.place, local.X.shape[1]
+    xp, wide = place.xp, place.float64
+    start = place.put(origin, wide)
+    weight, total, C = 0.0, place.zeros((d,), wide), place.zeros((d, d), wide)
+    for part in chunks(local.n, max(1024, 2**21 // d)):
+        Z = xp.astype(dense(local.X[part, :]), wide) - start
+        if local.weight is None:
+            weight += Z.shape[0]
+            total += xp.sum(Z, axis=0)
+        else:
+            weight += float(np.sum(local.weight[part]))
+            root = place.put(np.sqrt(local.weight[part]), wide)
+            Z = Z * root[:, None]
+            total += root @ Z
         C += Z.T @ Z  # of one and the same array: BLAS computes half of it
-    shift = to_numpy(total)
-    _, axes = scipy.linalg.eigh(
-        to_numpy(C) - np.outer(shift, shift), subset_by_index=(d - n_components, d - 1)
-    )
-    axes = axes[:, ::-1]  # the widest first
-    size = np.abs(axes)
-    largest = np.argmax(size > (1 - 1e-6) * size.max(axis=0), axis=0)  # the first, but for rounding
-    axes = axes * np.sign(axes[largest, np.arange(n_components)])
-    return Project((to_numpy(origin)[0] + shift).astype(dtype), axes.astype(dtype))
+    return weight, to_numpy(total), to_numpy(C)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """From sums to axes."""
+
+    origin: NDArray[np.float64]
+    n_components: int
+    dtype: np.dtype[Any]
+
+    def __call__(self, sums: tuple[Any, ...]) -> Project:
+        weight, total, C = sums
+        shift, d = total / weight, len(total)
+        _, axes = scipy.linalg.eigh(
+            C / weight - np.outer(shift, shift), subset_by_index=(d - self.n_components, d - 1)
+        )
+        axes = axes[:, ::-1]  # the widest first
+        size = np.abs(axes)
+        # The first of the largest, but for rounding.
+        largest = np.argmax(size > (1 - 1e-6) * size.max(axis=0), axis=0)
+        axes = axes * np.sign(axes[largest, np.arange(self.n_components)])
+        return Project((self.origin[0] + shift).astype(self.dtype), axes.astype(self.dtype))
 
 
 # --- the length that all of them need -----------------------------------------------------
@@ -137,36 +166,57 @@ class RandomSource(Source):
         return random.standard_normal((len(self.centre), n)) / self.width
 
 
-def best_width(
-    source: RandomSource,
-    rows: Any,
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    random: np.random.RandomState,
-) -> RandomSource:
-    """The source with the width whose features predict a quarter of the rows best.
+@dataclass(frozen=True)
+class _Measure:
+    """The centre of some rows, and the width: as given, or the median distance."""
+
+    input: FeatureMap
+    width: float | None
+
+    def __call__(self, X: Any, y: Any, weight: Any) -> tuple[NDArray[np.float64], float]:
+        rows = _mapped(self.input, X).astype(np.float64)
+        centre = np.asarray(rows.T @ weight).reshape(-1) / weight.sum()
+        return centre, median_distance(rows, weight) if self.width is None else self.width
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """The width whose features predict a quarter of some rows best.
 
     Least squares of 0 and 1 on one block of features, the same random numbers for each width.
     """
-    n_train = len(y) - len(y) // 4
-    if n_train < 2:
-        return source
-    if y.ndim == 2:
-        Y = y.astype(np.float64)
-    else:
-        classes, codes = np.unique(y, return_inverse=True)
-        Y = np.eye(len(classes))[codes]
-    n_features = min(_TRIAL_FEATURES, n_train // 2)
-    state = random.get_state()
-    best, least = source, np.inf
-    for multiple in _MULTIPLES:
-        random.set_state(state)
-        other = replace(source, width=multiple * source.width)
-        Z = dense(other.draw(n_features, random)(rows)).astype(np.float64)
-        loss = _held_out_loss(Z, Y, weight, n_train)
-        if loss < least:
-            best, least = other, loss
-    return best
+
+    source: RandomSource
+    seed: int
+
+    def __call__(self, X: Any, y: Any, weight: Any) -> float:
+        if y is None:
+            raise ValueError(
+                "width='auto' is found by trial and needs labels, got y=None; pass y, or take "
+                "width='median'"
+            )
+        best, least = self.source.width, np.inf
+        n_train = len(y) - len(y) // 4
+        if n_train < 2:
+            return best
+        if y.ndim == 2:
+            Y = y.astype(np.float64)
+        else:
+            classes, codes = np.unique(y, return_inverse=True)
+            Y = np.eye(len(classes))[codes]
+        rows, n_features = _mapped(self.source.input, X), min(_TRIAL_FEATURES, n_train // 2)
+        for multiple in _MULTIPLES:
+            other = replace(self.source, width=multiple * self.source.width)
+            map = other.draw(n_features, np.random.RandomState(self.seed))
+            loss = _held_out_loss(dense(map(rows)).astype(np.float64), Y, weight, n_train)
+            if loss < least:
+                best, least = other.width, loss
+        return best
+
+
+def _mapped(input: FeatureMap, X: Any) -> Any:
+    """Rows after a map, in NumPy."""
+    return to_numpy(input.to(Place.of(X))(X))
 
 
 def _held_out_loss(
@@ -183,7 +233,7 @@ def _held_out_loss(
     return float(np.sum(share[n_train:] * (Z[n_train:] @ W - Y[n_train:]) ** 2))
 
 
-class RandomGenerator(FeatureGenerator):
+class RandomGenerator(AnywhereGenerator):
     """What the three have in common: how `width` and `n_components` are read."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -196,21 +246,21 @@ class RandomGenerator(FeatureGenerator):
     width: float | str
     n_components: int | None
 
-    def prepare(
-        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
-    ) -> RandomSource:
-        if self.width == "auto" and y is None:
-            raise ValueError(
-                "width='auto' is found by trial and needs labels, got y=None; pass y, or take "
-                "width='median'"
-            )
-        source = self._make_source(**self._learn(X, random, weight))
+    def learn(self, rows: Rows, random: np.random.RandomState) -> RandomSource:
+        multiple = 1.0 if self.width == "auto" else _multiple_of_median(self.width)
+        input: FeatureMap = Same(rows.n_features)
+        if self.n_components is not None:
+            input = principal_axes(rows, int(self.n_components))
+        measure = _Measure(input, None if multiple is not None else float(self.width))
+        centre, width = rows.take(rows.choose(_SAMPLE, random), measure)
+        source = self._make_source(
+            input=input, centre=centre, width=(multiple or 1.0) * width, dtype=rows.dtype
+        )
         if self.width != "auto":
             return source
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        index = random.permutation(np.flatnonzero(weight))[:_TRIAL_ROWS]
-        rows = to_numpy(source.input.to(Place.of(X))(some_rows(X, index)))
-        return best_width(source, rows, y[index], weight[index], random)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        width = rows.take(rows.choose(_TRIAL_ROWS, random), _Trial(source, seed))
+        return replace(source, width=width)
 
     def _make_source(self, **learnt: Any) -> RandomSource:
         return self._source(**learnt)
@@ -218,22 +268,6 @@ class RandomGenerator(FeatureGenerator):
     def _fitted(self, source: Source) -> None:
         assert isinstance(source, RandomSource)
         self.width_ = source.width
-
-    def _learn(self, X: Any, random: np.random.RandomState, weight: Any) -> dict[str, Any]:
-        multiple = 1.0 if self.width == "auto" else _multiple_of_median(self.width)
-        n, d = X.shape
-        input: FeatureMap = Same(d)
-        if self.n_components is not None:
-            input = principal_axes(X, int(self.n_components), weight)
-        weight = np.ones(n) if weight is None else weight
-        index = random.permutation(np.flatnonzero(weight))[:_SAMPLE]
-        rows = to_numpy(input.to(Place.of(X))(some_rows(X, index))).astype(np.float64)
-        weight = weight[index]
-        centre = np.asarray(rows.T @ weight).reshape(-1) / weight.sum()
-        width = float(self.width) if multiple is None else 1.0
-        if multiple is not None:
-            width = multiple * median_distance(rows, weight)
-        return {"input": input, "centre": centre, "width": width, "dtype": numpy_dtype(X)}
 
 
 # --- cosines ------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from multiplane._arrays import Place, chunks, to_numpy
-from multiplane.features._base import FeatureGenerator, Gradient, Source
+from multiplane._arrays import chunks, to_numpy
+from multiplane.features._base import AnywhereGenerator, FeatureGenerator, Gradient, Source
 from multiplane.models._maps import Columns, FeatureMap, Same
+from multiplane.solvers._rows import Local, Rows
 
 
 @dataclass
@@ -52,7 +53,7 @@ class SubsetSource(Source):
         return columns[np.argsort(-rank[columns], kind="stable")]
 
 
-class FeatureSubset(FeatureGenerator):
+class FeatureSubset(AnywhereGenerator):
     """The columns themselves, a block at a time.
 
     For inputs that are good features already but too many for one least-squares problem: words of
@@ -111,11 +112,9 @@ class FeatureSubset(FeatureGenerator):
         self.reorder = reorder
         self.random_state = random_state
 
-    def prepare(
-        self, X: Any, random: np.random.RandomState, weight: Any = None, y: Any = None
-    ) -> SubsetSource:
-        weight = np.ones(X.shape[0]) if weight is None else weight / np.max(weight)
-        return SubsetSource(Same(X.shape[1]), self.order, self.reorder, _count_nonzero(X, weight))
+    def learn(self, rows: Rows, random: np.random.RandomState) -> SubsetSource:
+        (counts,) = rows.add(_count_nonzero)
+        return SubsetSource(Same(rows.n_features), self.order, self.reorder, counts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the chosen columns."""
@@ -124,14 +123,15 @@ class FeatureSubset(FeatureGenerator):
         return np.asarray(_check_feature_names_in(self, input_features)[columns])
 
 
-def _count_nonzero(X: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _count_nonzero(local: Local, _: None) -> tuple[NDArray[np.float64]]:
     """The weight of the rows in which a column is not zero, (n_inputs,)."""
-    n, d = X.shape
+    X, n, d = local.X, local.n, local.X.shape[1]
+    weight = np.ones(n) if local.weight is None else local.weight
     if sp.issparse(X):
-        return np.asarray((X != 0).astype(np.float64).T @ weight)
-    place = Place.of(X)
+        return (np.asarray((X != 0).astype(np.float64).T @ weight),)
+    place = local.place
     counts = place.zeros((d,), place.float64)
     for part in chunks(n, max(1, 2**24 // d)):
         present = place.xp.astype(X[part, :] != 0, place.float64)
         counts += place.put(weight[part], place.float64) @ present
-    return np.asarray(to_numpy(counts))
+    return (np.asarray(to_numpy(counts)),)

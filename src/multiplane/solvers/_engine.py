@@ -18,10 +18,10 @@ nothing more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from multiplane.data._errors import DataError
-from multiplane.data._source import Block
+if TYPE_CHECKING:  # it needs the compiled module, and least squares does without
+    from multiplane.data._source import Block
 
 FAN_IN = 8  # deltas that are merged at once
 
@@ -33,12 +33,15 @@ class Part:
     """Rows that stay where they are, and what is worth remembering about them there.
 
     `memory` holds what can be made again from the rows and a state (codes of labels, predictions so
-    far). It is never sent anywhere: a step must find the same, bit for bit, when it is empty.
+    far). It is never sent anywhere: a step must find the same, bit for bit, when it is empty. Nor
+    is `watch`, which a long step tells how many rows it has done, of how many. The only part of all
+    needs no `number`.
     """
 
-    def __init__(self, number: int, rows: Block) -> None:
+    def __init__(self, number: int | None, rows: Block) -> None:
         self.number, self.rows = number, rows
         self.memory: dict[Any, Any] = {}
+        self.watch: Callable[[int, int], None] = _unwatched
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Part, (self.number, self.rows)
@@ -73,7 +76,15 @@ def on_part(local_step: LocalStep, state: Any, part: Part) -> Any:
     try:
         return local_step(state, part)
     except ValueError as error:
+        if part.number is None:
+            raise
+        from multiplane.data._errors import DataError
+
         raise DataError(f"partition {part.number}: {error}") from error
+
+
+def _unwatched(done: int, total: int) -> None:
+    pass
 
 
 def groups(n: int) -> Iterator[list[slice]]:
