@@ -23,9 +23,11 @@ from multiplane import (
     GeneralizedLeastSquaresClassifier,
     theory,
 )
+from multiplane._arrays import Place
 from multiplane.links import Identity, Logistic, Softmax, project_cube, project_simplex
 from multiplane.models._maps import Same
-from multiplane.solvers._least_squares import Design, Targets, Task, calibrated
+from multiplane.solvers._least_squares import Design, Task, calibrated
+from multiplane.solvers._rows import Rows
 
 bound = theory.loss_bound_least_squares
 
@@ -909,7 +911,8 @@ def test_theorem_2_holds_for_the_solver(k, a, b):
     # Targets inside of the simplex are nothing that a classifier has; its solver takes them.
     h = Inverse(k, a, b)
     X, Y, truth = noiseless(h, 200, seed=k)
-    design = Design(Task(X, Targets(Y, k, Y.dtype), None, len(X)), Same(X.shape[1]), 0.0, False)
+    task = Task(Rows.of(X, None, Y), k, len(X), Place.of(X))
+    design = Design(task, Same(X.shape[1]), 0.0, False)
     steps = list(calibrated(design, (np.asarray, h.bend), project_simplex, max_iter=12, tol=-1.0))
     losses = np.array([step.facts["loss"] for step in steps])
     size = theory.mahalanobis_norm(truth, X)

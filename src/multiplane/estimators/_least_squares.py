@@ -8,12 +8,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from multiplane._arrays import Place
 from multiplane.estimators._docs import fill
-from multiplane.estimators._least_squares_base import LeastSquaresClassifier, prepared
+from multiplane.estimators._least_squares_base import LeastSquaresClassifier, learnt
 from multiplane.features import FeatureSubset, RandomFourier
 from multiplane.features._base import Source
 from multiplane.links import Identity, Link, Logistic, Softmax
@@ -39,6 +38,7 @@ from multiplane.solvers._least_squares import (
     generalized,
     stagewise,
 )
+from multiplane.solvers._rows import Rows
 
 _FUNCTIONS = {"identity": identity, "square": square, "cube": cube}
 
@@ -224,7 +224,7 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         return link
 
     def _steps(self, task: Task, before: Any) -> Iterator[Step]:
-        start = None
+        start, done = None, self.n_iter_
         map = self._map(task) if before is None else self._linear()[1]
         if before is not None:
             linear, xp = self._linear()[0], task.place.xp
@@ -234,14 +234,14 @@ class GeneralizedLeastSquaresClassifier(LeastSquaresClassifier):
         for step in generalized(
             design,
             self._link(),
-            max_iter=int(self.max_iter),
+            max_iter=self._left(),
             tol=float(self.tol),
             accelerated=bool(self.accelerated),
             start=start,
         ):
             stage = Stage(design.map, design.linear(step.model))
-            model = StagewiseModel(self._source.input, ((stage,),), task.targets.n_classes)
-            yield replace(step, model=model, number=self._begun + step.number)
+            model = StagewiseModel(self._source.input, ((stage,),), task.n_classes)
+            yield replace(step, model=model, number=done + step.number)
 
     def _to_probabilities(self) -> Any:
         link = self._link()
@@ -339,18 +339,14 @@ class CalibratedLeastSquaresClassifier(LeastSquaresClassifier):
     def _steps(self, task: Task, before: Any) -> Iterator[Step]:
         map = self._map(task) if before is None else before.map
         basis, project = functions(self.basis), self._project()
-        predictions = None
-        if before is not None:
-            predictions = before.predictions(task.X)
         design = self._design(task, map)
         for step in calibrated(
             design,
             basis,
             project,
-            max_iter=int(self.max_iter),
+            max_iter=self._left(),
             tol=float(self.tol),
             rounds=() if before is None else before.rounds,
-            predictions=predictions,
         ):
             model = CalibratedModel(self._source.input, design.map, step.model, basis, project)
             yield replace(step, model=model)
@@ -459,26 +455,26 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
     def _n_tasks(self) -> int:
         return int(self.n_stages)
 
-    def _prepare(self, X: Any, weight: Any, y: Any) -> Source:
+    def _prepare(self, rows: Rows) -> Source:
         generator = self.features
         if generator is None:
-            generator = FeatureSubset() if sp.issparse(X) else RandomFourier()
-        return prepared(generator, X, weight, y, self._seed)
+            generator = FeatureSubset() if rows.reading.sparse else RandomFourier()
+        return learnt(generator, rows, self._seed)
 
     def _update(self) -> Update:
         basis = functions(self.basis) if self.update == "calibrated" else ()
-        link = Logistic() if self._multilabel else Softmax()
-        return Update(self.update, link, int(self.max_inner), basis)
+        return Update(self._stage_link(), int(self.max_inner), basis)
+
+    def _stage_link(self) -> Link | None:
+        if self.update != "logistic":
+            return None
+        return Logistic() if self._multilabel else Softmax()
 
     def _steps(self, task: Task, before: Any) -> Iterator[Step]:
-        k, place = task.targets.n_classes, task.place
-        if before is None:
-            sums: Any = ((),) * int(self.n_models)
-            P = [place.zeros((task.n, k), task.targets.dtype) for _ in sums]
-        else:
+        sums: Any = ((),) * int(self.n_models)
+        if before is not None:
             sums = before.sums
             self._check_goes_on(len(sums[0]), len(sums))
-            P = [before.sum_of(stages, task.X) for stages in sums]
         for step in stagewise(
             task,
             self._source,
@@ -489,9 +485,10 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
             n_stages=int(self.n_stages),
             seed=self._seed,
             sums=sums,
-            predictions=P,
         ):
-            yield replace(step, model=StagewiseModel(self._source.input, step.model, k))
+            yield replace(
+                step, model=StagewiseModel(self._source.input, step.model, task.n_classes)
+            )
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Scores after each stage; shapes as of ``decision_function``."""
@@ -547,7 +544,7 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
             )
 
     def _to_probabilities(self) -> Any:
-        return self._update().link if self.update == "logistic" else super()._to_probabilities()
+        return self._stage_link() or super()._to_probabilities()
 
 
 def functions(basis: Any) -> Basis:

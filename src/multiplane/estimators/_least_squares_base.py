@@ -7,8 +7,10 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,26 +30,33 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from multiplane._arrays import Place, detached, floats_for, some_rows, to_numpy
+from multiplane._arrays import (
+    NUMPY,
+    Place,
+    detached,
+    floats_for,
+    numpy_dtype,
+    some_rows,
+    to_numpy,
+)
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import NO_TRAINING, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
 from multiplane.estimators._monitor import Monitor
 from multiplane.features._base import FeatureGenerator, Source
 from multiplane.links import probabilities, project_cube, project_simplex
-from multiplane.models._least_squares import (
-    Standard,
-    through,
-)
 from multiplane.models._maps import FeatureMap, Same
 from multiplane.progress import Event
-from multiplane.solvers._least_squares import (
-    Design,
-    Factor,
-    Step,
-    Targets,
-    Task,
-)
+from multiplane.solvers._engine import Engine, Here, Part
+from multiplane.solvers._least_squares import Design, Factor, Step, Targets, Task, standard
+from multiplane.solvers._rows import Given, Reading, Rows
+
+if TYPE_CHECKING:
+    from multiplane.estimators._parts import Seen
+
+UNFINISHED = "unfinished"  # the stop_reason_ of a training in a checkpoint
+GO_ON = "set warm_start=False to start anew"
+ONE_LABEL = "class_weight is for one label a row; pass sample_weight for several"
 
 
 class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -132,64 +141,132 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             if again:
                 self._check_same_parameters()
             else:
-                self.__dict__.pop("_model", None)  # of an earlier fit; back again on an error
-                self._dtype = str(to_numpy(X[:1, :]).dtype)  # "float32" or "float64"
-                random = check_random_state(self.random_state)
-                self._seed = int(random.randint(np.iinfo(np.int32).max))
-                self._began = self._fixed_parameters()
+                self._forget(numpy_dtype(X).name)
             values = self._check_targets(y, again)
             check_consistent_length(X, values)
             weight, val_weight = self._weights(sample_weight, X, values), None
             if self.early_stopping and X_val is None and y_val is None:
                 (X, values, weight), (X_val, y_val, val_weight) = self._hold_out(X, values, weight)
-            elif (X_val is None) != (y_val is None):
-                raise ValueError("X_val and y_val are needed together, got only one of them")
-            elif X_val is not None:
-                X_val = self._check(X_val, reset=False)
-                y_val = self._check_validation(y_val)
-                check_consistent_length(X_val, y_val)
-            if again:
-                self._source, self._model = copy.deepcopy(self._source), self._model.at(place)
-                self.history_ = [e for e in self.history_ if e["n_iter"] <= self.n_iter_]
             else:
-                self._source = self._prepare(X, weight, values)
-                self.history_, self.n_iter_ = [], 0
-            self._source.input = self._source.input.to(place)
-            self._begun = self.n_iter_
-            codes = place.put(values)
-            n_classes = values.shape[1] if self._multilabel else len(self.classes_)
-            monitor = Monitor(
-                self,
-                X,
-                y,
-                task=self._task_name,
-                n_tasks=self._n_tasks(),
-                score=None if X_val is None else self._scorer(X_val, y_val, val_weight),
-                attributes=lambda event: {"_model": self._model},
-                sample_weight=sample_weight,
+                X_val, y_val = self._check_both(X_val, y_val)
+            reading = Reading(
+                int(X.shape[1]),
+                np.dtype(self._dtype),
+                sp.issparse(X),
+                None if weight is None else float(weight.max()),
             )
+            part = Part(None, Given(X, values, weight))  # type: ignore[arg-type]
             task = Task(
-                through(self._source.input, X),
-                Targets(codes, n_classes, X.dtype),
-                None if weight is None else place.put(weight / weight.max(), X.dtype),
+                Rows(Here([part]), reading),
+                self._n_targets(),
                 float(X.shape[0] if weight is None else weight.sum()),
-                monitor.rows_seen,
+                place,
             )
-            steps = self._steps(task, self._model if again else None)
-            self._run(steps, monitor)
-            monitor.finish()
+            self._begin(task, again)
+            monitor = self._monitor(X, y, X_val, y_val, val_weight, sample_weight)
+            part.watch = monitor.rows_seen
+            self._train(task, monitor, again)
+        return self._ended()
+
+    @with_callbacks
+    def _fit_parts(
+        self, engine: Engine, *, X_val: Any = None, y_val: Any = None, checkpoint: Any = None
+    ) -> Self:
+        """Learn from rows that lie in several places; the result is that of `fit` but for rounding.
+
+        Validation data are arrays here. `checkpoint.write(estimator)` is called after each step,
+        and `checkpoint.resume(estimator)` at the beginning: whether it has given the estimator what
+        an earlier call had learnt.
+        """
+        from multiplane.estimators._parts import survey  # it needs the compiled module
+
+        self._validate_params()
+        if self.early_stopping and X_val is None and y_val is None:
+            raise ValueError(
+                "early_stopping=True needs X_val and y_val here: rows cannot be held out of "
+                "partitions that stay where they are; pass both, or set early_stopping=False"
+            )
+        with unchanged_on_error(self):
+            resumed = checkpoint is not None and checkpoint.resume(self)
+            if resumed and self.stop_reason_ != UNFINISHED:
+                return self
+            again = resumed or (self.warm_start and hasattr(self, "_model"))
+            seen = survey(engine, several=True)
+            if again:
+                self._check_same_parameters()
+                self._check_width(seen)
+            else:
+                self._forget(seen.dtype.name)
+                self.__dict__.pop("feature_names_in_", None)
+                self.n_features_in_ = seen.n_features
+            self._check_labels(seen.labels, seen.n_labels, again)
+            reading, n_rows = self._reading(seen)
+            task = Task(Rows(engine, reading), self._n_targets(), n_rows, Place(NUMPY, None))
+            X_val, y_val = self._check_both(X_val, y_val)
+            self._begin(task, again, self._begun if resumed else None)
+            monitor = self._monitor(None, None, X_val, y_val)
+            self._train(task, monitor, again, checkpoint)
+        return self._ended()
+
+    def _forget(self, dtype: str) -> None:
+        """Begin a training anew, with this type of float."""
+        self.__dict__.pop("_model", None)  # of an earlier fit; back again on an error
+        self._dtype = dtype  # "float32" or "float64"
+        random = check_random_state(self.random_state)
+        self._seed = int(random.randint(np.iinfo(np.int32).max))
+        self._began = self._fixed_parameters()
+
+    def _begin(self, task: Task, again: bool, begun: int | None = None) -> None:
+        """The source of features, and where the training stands: after `begun` steps, or here."""
+        if again:
+            self._source = copy.deepcopy(self._source)
+            self._model = self._model.at(task.place)
+            self.history_ = [e for e in self.history_ if e["n_iter"] <= self.n_iter_]
+        else:
+            self._source = self._prepare(task.rows)
+            self.history_, self.n_iter_ = [], 0
+        self._source.input = self._source.input.to(task.place)
+        self._begun = self.n_iter_ if begun is None else begun
+
+    def _monitor(
+        self,
+        X: Any,
+        y: Any,
+        X_val: Any,
+        y_val: Any,
+        val_weight: Any = None,
+        sample_weight: Any = None,
+    ) -> Monitor:
+        return Monitor(
+            self,
+            X,
+            y,
+            task=self._task_name,
+            n_tasks=self._n_tasks(),
+            score=None if X_val is None else self._scorer(X_val, y_val, val_weight),
+            attributes=lambda event: {"_model": self._model},
+            sample_weight=sample_weight,
+        )
+
+    def _train(self, task: Task, monitor: Monitor, again: bool, checkpoint: Any = None) -> None:
+        task = replace(task, rows=task.rows.through(self._source.input))
+        steps = self._steps(task, self._model if again else None)
+        self._run(steps, monitor, checkpoint)
+        monitor.finish()
+
+    def _ended(self) -> Self:
         if self.stop_reason_ == "interrupted":
             raise KeyboardInterrupt(
                 f"{type(self).__name__} is fitted with what {self.n_iter_} {self._task_name}s found"
             )
         return self
 
-    def _run(self, steps: Iterator[Step], monitor: Monitor) -> None:
+    def _run(self, steps: Iterator[Step], monitor: Monitor, checkpoint: Any) -> None:
         """Step by step, until the solver, the monitor or the user says stop.
 
         The source of features belongs to the model: it knows which ones have been given.
         """
-        reason, number, seconds = None, self._begun, 0.0
+        reason, number, seconds = None, self.n_iter_, 0.0
         kept: dict[str, Any] = {}  # what the estimator is left with
         best = -np.inf
         if hasattr(self, "_model"):
@@ -208,9 +285,12 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 event = Event(self._task_name, number, step.facts, seconds, words)
                 stop = monitor.pass_ended(event)
                 score = event.extra.get("validation_score", np.inf)
+                reason = step.reason or stop
                 if not self.early_stopping or score > best:
                     best, kept = score, self._now()
-                reason = step.reason or stop
+                    if checkpoint is not None and reason is None:
+                        self.stop_reason_ = UNFINISHED
+                        checkpoint.write(self)
         except KeyboardInterrupt:
             if not kept:
                 raise
@@ -221,11 +301,13 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                     f"{type(self).__name__} had not converged after {number} iterations: raise "
                     f"max_iter or tol, or use warm_start=True to go on",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
             reason = f"{reason}{_dependence(step.factor)}"
         self.__dict__.update(kept)
         self.stop_reason_ = reason
+        if checkpoint is not None and reason != "interrupted":
+            checkpoint.write(self)
 
     def _now(self) -> dict[str, Any]:
         source = copy.deepcopy(self._source)
@@ -284,6 +366,10 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _n_tasks(self) -> int:
         raise NotImplementedError
 
+    def _left(self) -> int:
+        """Steps that may still be done."""
+        return self._begun + self._n_tasks() - self.n_iter_
+
     def _steps(self, task: Task, before: Any) -> Iterator[Step]:
         """The solver's steps, each with a model; `before`: the model from which to go on."""
         raise NotImplementedError
@@ -311,27 +397,73 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _check_targets(self, y: Any, again: bool) -> NDArray[Any]:
         """Codes (n,), or zeros and ones (n, n_labels)."""
         y = self._labels(y)
-        multilabel = y.ndim == 2
-        if again:
-            if multilabel != self._multilabel or (multilabel and y.shape[1] != len(self.classes_)):
-                raise ValueError(
-                    "y has another kind or number of labels than before; set warm_start=False to "
-                    "start anew"
-                )
-            if multilabel:
-                return np.asarray(y)
-            return codes_of(y, self.classes_, "set warm_start=False to start anew")
-        self._multilabel = multilabel
-        if multilabel:
-            self.classes_ = np.arange(y.shape[1])
+        if y.ndim == 2:
+            self._check_labels(None, y.shape[1], again)
             return np.asarray(y)
-        self.classes_, codes = encode(y)
-        if len(self.classes_) < 2:
+        if again:
+            self._check_labels(y[:0], None, again)
+            return codes_of(y, self.classes_, GO_ON)
+        classes, codes = encode(y)
+        self._check_labels(classes, None, again)
+        return codes
+
+    def _check_labels(self, labels: Any, n_labels: int | None, again: bool) -> None:
+        """`labels` are all that there are; of several a row only their number is known."""
+        several = n_labels is not None
+        if again:
+            if several != self._multilabel or (several and n_labels != len(self.classes_)):
+                raise ValueError(f"y has another kind or number of labels than before; {GO_ON}")
+            if not several and len(labels):
+                codes_of(labels, self.classes_, GO_ON)
+            return
+        self._multilabel = several
+        self.classes_ = labels if n_labels is None else np.arange(n_labels)
+        if not several and len(labels) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs examples of at least two classes; the data "
-                f"contains only one class: {self.classes_[0]!r}"
+                f"contains only one class: {labels[0]!r}"
             )
-        return codes
+
+    def _n_targets(self) -> int:
+        return len(self.classes_)
+
+    def _reading(self, seen: Seen) -> tuple[Reading, float]:
+        """How parts are to be read, and how many rows they stand for."""
+        given, largest = seen.weight, seen.largest_weight
+        class_weight = None
+        if self.class_weight is not None:
+            if seen.labels is None:
+                raise ValueError(ONE_LABEL)
+            each = class_weights(self.class_weight, seen.labels, self.classes_, given)
+            class_weight = np.zeros(len(self.classes_))
+            class_weight[find(seen.labels, self.classes_)] = each
+            given, largest = given * each, float(each.max()) * (largest or 1.0)
+        n_rows = float(given.sum())
+        if largest is not None:
+            check_sum(n_rows, largest)
+        values = partial(values_of, classes=self.classes_, several=self._multilabel)
+        reading = Reading(
+            self.n_features_in_, np.dtype(self._dtype), seen.sparse, largest, values, class_weight
+        )
+        return reading, n_rows
+
+    def _check_width(self, seen: Seen) -> None:
+        d = self.n_features_in_
+        if seen.n_features > d or (seen.n_features < d and not seen.sparse):
+            raise ValueError(
+                f"X has {seen.n_features} features, but {type(self).__name__} is expecting {d} "
+                f"features as input"
+            )
+
+    def _check_both(self, X_val: Any, y_val: Any) -> tuple[Any, Any]:
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val are needed together, got only one of them")
+        if X_val is None:
+            return None, None
+        X_val = self._check(X_val, reset=False)
+        y_val = self._check_validation(y_val)
+        check_consistent_length(X_val, y_val)
+        return X_val, y_val
 
     def _labels(self, y: Any) -> NDArray[Any]:
         if y is None:
@@ -372,17 +504,10 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         weight = _check_sample_weight(given, n, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
             if self._multilabel:
-                raise ValueError(
-                    "class_weight is for one label a row; pass sample_weight for several"
-                )
+                raise ValueError(ONE_LABEL)
             labels = self.classes_[values]
             weight = weight * class_weights(self.class_weight, labels, self.classes_, weight)
-        if not np.all(np.isfinite(weight)):
-            raise ValueError(
-                "sample weights times class weights must be finite, got infinity; scale them down"
-            )
-        if not np.any(weight > 0):
-            raise ValueError("at least one sample weight must be above zero, got zeros only")
+        check_sum(float(weight.sum()), float(weight.max()))
         return weight
 
     def _hold_out(self, X: Any, values: NDArray[Any], weight: Any) -> tuple[Any, Any]:
@@ -422,15 +547,15 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 f"them back, or set warm_start=False to start anew"
             )
 
-    def _prepare(self, X: Any, weight: Any, y: Any) -> Source:
+    def _prepare(self, rows: Rows) -> Source:
         if self.features is None:
-            return Source(Same(X.shape[1]))
-        return prepared(self.features, X, weight, y, self._seed)
+            return Source(Same(rows.n_features))
+        return learnt(self.features, rows, self._seed)
 
     def _map(self, task: Task) -> FeatureMap:
         """All features at once."""
         if self.features is None:
-            return Standard.of(task.X, task.weight, bool(self.fit_intercept))
+            return standard(task, bool(self.fit_intercept))
         random = np.random.RandomState(self._seed)
         return self._source.draw(int(self.features.n_features), random)
 
@@ -467,7 +592,25 @@ def _dependence(factor: Factor) -> str:
     )
 
 
-def prepared(generator: FeatureGenerator, X: Any, weight: Any, y: Any, seed: int) -> Source:
+def learnt(generator: FeatureGenerator, rows: Rows, seed: int) -> Source:
     generator = clone(generator)
     generator._validate_params()
-    return generator.prepare(X, np.random.RandomState(seed), weight, y)
+    return generator.learn(rows, np.random.RandomState(seed))
+
+
+def values_of(y: Any, classes: NDArray[Any], several: bool) -> NDArray[Any]:
+    """Codes (n,), or zeros and ones (n, n_labels), of a part's labels."""
+    y = np.asarray(y)
+    if not len(y):  # of no rows nothing is known
+        return np.zeros((0, len(classes)) if several else 0, dtype=np.int32)
+    return y.astype(np.uint8) if several else codes_of(y, classes, GO_ON)
+
+
+def check_sum(total: float, largest: float) -> None:
+    """Of weights, and the largest."""
+    if not np.isfinite(total) or not np.isfinite(largest):
+        raise ValueError(
+            "sample weights times class weights must be finite, got infinity; scale them down"
+        )
+    if not total > 0:
+        raise ValueError("at least one sample weight must be above zero, got zeros only")

@@ -55,7 +55,9 @@ def principal_axes(rows: Rows, n_components: int) -> Project:
         )
     # Seen from any one row the others are about as near as from the mean, which is not known yet.
     origin = rows.take(np.zeros(1, dtype=np.int64), _widened)
-    project: Project = rows.run(_second_moment, origin, add, _Axes(origin, n_components, rows.dtype))
+    project: Project = rows.run(
+        _second_moment, origin, add, _Axes(origin, n_components, rows.dtype)
+    )
     return project
 
 

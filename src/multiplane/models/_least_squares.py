@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from multiplane._arrays import Place, chunks, dense, issparse, moved, numpy_dtype, to_numpy
+from multiplane._arrays import Place, chunks, dense, issparse, moved, to_numpy
 from multiplane.models._maps import FeatureMap, Same, chunk_size
 
 Array = Any
@@ -172,12 +172,6 @@ class CalibratedModel(Model):
         """Predictions before the last projection, which keeps their order."""
         return in_chunks(X, self.map, lambda rows: self._scores(self.map(self.input(rows))), self.k)
 
-    def predictions(self, X: Array) -> Array:
-        """ŷ of all rows, which have gone through `input`."""
-        return in_chunks(
-            X, self.map, lambda rows: self.project(self._scores(self.map(rows))), self.k
-        )
-
     @property
     def k(self) -> int:
         """Numbers on the way for each of eight: classes, times functions of predictions."""
@@ -212,33 +206,12 @@ class Standard(FeatureMap):
         return (dense(rows) - self.shift) * self.scale
 
     @classmethod
-    def of(cls, X: Array, weight: Array | None, centred: bool) -> Standard:
-        place = Place.of(X)
-        if issparse(X):
-            return cls._of_sparse(X, weight)
-        xp, wide = place.xp, place.float64
-
-        def mean(values: Callable[[Array], Array]) -> Array:
-            total, sums = 0.0, place.zeros((X.shape[1],), wide)
-            for part in chunks(X.shape[0], max(16, 2**20 // X.shape[1])):
-                rows, share = values(xp.astype(X[part, :], wide)), 1.0
-                if weight is not None:
-                    share = xp.astype(weight[part], wide)[:, None]
-                sums += xp.sum(rows * share, axis=0)
-                total += rows.shape[0] if weight is None else float(xp.sum(share))
-            return sums / total
-
-        shift = mean(lambda rows: rows) if centred else place.zeros((X.shape[1],), wide)
-        square = mean(lambda rows: (rows - shift) ** 2)
-        scale = near_power(to_numpy(square), to_numpy(shift), numpy_dtype(X))
-        return cls(xp.astype(shift, X.dtype), place.put(scale, X.dtype))
-
-    @classmethod
-    def _of_sparse(cls, X: Array, weight: Array | None) -> Standard:
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        square = X.astype(np.float64).power(2).T @ (weight / weight.sum())
-        shift = np.zeros(X.shape[1])
-        return cls(shift.astype(X.dtype), near_power(square, shift, X.dtype).astype(X.dtype))
+    def of(cls, shift: Array, square: Array, dtype: np.dtype[Any]) -> Standard:
+        """For columns with these means, and mean squares about them."""
+        scale = near_power(to_numpy(square), to_numpy(shift), dtype)
+        place = Place.of(shift)
+        own = getattr(place.xp, dtype.name)
+        return cls(place.xp.astype(shift, own), place.put(scale, own))
 
 
 def near_power(square: Any, shift: Any, dtype: Any) -> Any:

@@ -114,8 +114,10 @@ def _ready(X: Any, reading: Reading) -> Any:
     """As wide as all others, and in their type of float; copied only if it is not."""
     shape = (X.shape[0], reading.n_features)
     if not X.shape[0]:  # of no rows nothing is known
-        return sp.csr_matrix(shape, dtype=reading.dtype) if reading.sparse else np.zeros(
-            shape, dtype=reading.dtype
+        return (
+            sp.csr_matrix(shape, dtype=reading.dtype)
+            if reading.sparse
+            else np.zeros(shape, dtype=reading.dtype)
         )
     if not reading.sparse:
         return np.asarray(X, dtype=reading.dtype)
@@ -130,7 +132,7 @@ class OnRows:
     function: LocalSum
 
     @property
-    def __name__(self) -> str:  # noqa: A003 - dashboards ask for it
+    def __name__(self) -> str:  # dashboards ask for it
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, state: tuple[Reading, Any], part: Part) -> Any:
