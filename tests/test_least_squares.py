@@ -293,7 +293,7 @@ def test_residuals_are_orthogonal_to_the_last_block():
 def test_size_of_chunks_does_not_matter(make, monkeypatch):
     X, y = problem()
     clf = make(random_state=0).fit(X, y)
-    for module in ("multiplane.solvers._least_squares", "multiplane.models._least_squares"):
+    for module in ("multiplane.solvers._sums", "multiplane.models._least_squares"):
         monkeypatch.setattr(f"{module}.chunk_size", lambda *_: 7)
     other = make(random_state=0).fit(X, y)
     # Sums in another order, over iterations: float64 to nine digits.
@@ -826,10 +826,6 @@ def expected_failures(estimator):
     ):
         reasons["check_classifiers_multilabel_output_format_predict_proba"] = (
             "the check wants probabilities strictly between 0 and 1; projections reach both"
-        )
-    if isinstance(estimator, CalibratedLeastSquaresClassifier):
-        reasons["check_class_weight_classifiers"] = (
-            "rows of weight 1e-7 cost nothing, and powers of predictions tell them from others"
         )
     return reasons
 

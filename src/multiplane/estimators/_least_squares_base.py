@@ -48,8 +48,9 @@ from multiplane.links import probabilities, project_cube, project_simplex
 from multiplane.models._maps import FeatureMap, Same
 from multiplane.progress import Event
 from multiplane.solvers._engine import Engine, Here, Part
-from multiplane.solvers._least_squares import Design, Factor, Step, Targets, Task, standard
+from multiplane.solvers._least_squares import Design, Factor, Step, Task, standard
 from multiplane.solvers._rows import Given, Reading, Rows
+from multiplane.solvers._sums import Targets
 
 if TYPE_CHECKING:
     from multiplane.estimators._parts import Seen
