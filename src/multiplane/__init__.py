@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
+    from multiplane import dask as dask
     from multiplane import data, datasets, features, links, theory
     from multiplane._config import show_config
     from multiplane.estimators._hyperplanes import (
@@ -88,7 +89,8 @@ _HOMES = {
     "exporting._export": ["export"],
     "reporting._report": ["report"],
 }
-_MODULES = ("data", "datasets", "features", "links", "theory")
+# "dask" is not among the names of `import *`: it needs a package that not everybody has.
+_MODULES = ("dask", "data", "datasets", "features", "links", "theory")
 
 
 def __getattr__(name: str) -> _Any:

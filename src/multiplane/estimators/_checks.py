@@ -29,6 +29,11 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         raise
 
 
+def as_local(model: Any) -> Any:
+    """The plain classifier of one that was trained elsewhere (`multiplane.dask`); or itself."""
+    return model.to_local() if hasattr(model, "to_local") else model
+
+
 def class_weights(
     class_weight: Any,
     y: NDArray[Any],

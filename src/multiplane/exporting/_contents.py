@@ -13,6 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from multiplane._arrays import Place
+from multiplane.estimators._checks import as_local
 from multiplane.estimators._least_squares_base import LeastSquaresClassifier
 from multiplane.links import Identity, Logistic, Softmax, project_simplex
 from multiplane.models._least_squares import (
@@ -86,6 +87,7 @@ def contents(estimator: Any) -> Contents:
 
     Others are a TypeError.
     """
+    estimator = as_local(estimator)
     # The module is there if one of its objects is.
     auto = sys.modules.get("multiplane.exploration._auto")
     is_auto = auto is not None and isinstance(estimator, auto.AutoClassifier)

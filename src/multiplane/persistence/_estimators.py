@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import multiplane
+from multiplane.estimators._checks import as_local
 from multiplane.models import _container
 from multiplane.models._container import Arrays, Document, ModelFileError, Source
 from multiplane.models._files import Fitted, blaming, family_of, fitted_of, read, written
@@ -65,8 +66,9 @@ def save(model: Any, path: Source, *, training: bool = False) -> None:
     ----------
     model : a fitted classifier
         Or a pipeline of scikit-learn's `StandardScaler`, `MaxAbsScaler` or `Normalizer` and one. Of
-        an `AutoClassifier`, its ``estimator_`` is written. A `RandomState` object among the
-        parameters is written as it is at the moment.
+        an `AutoClassifier`, its ``estimator_`` is written; of a classifier of `multiplane.dask`,
+        the plain one. A `RandomState` object among the parameters is written as it is at the
+        moment.
     path : str, path or binary file
     training : bool, default=False
         Also what `partial_fit` and a warm start need to go on as if nothing had happened. A few
@@ -94,6 +96,7 @@ def save(model: Any, path: Source, *, training: bool = False) -> None:
 
 def parts(model: Any, *, training: bool = False) -> tuple[Document, Arrays]:
     """The document and the arrays of a model file."""
+    model = as_local(model)
     own = fitted(model)
     _, model, family = known(model)
     model._validate_params()
@@ -131,6 +134,7 @@ def known(model: Any) -> tuple[tuple[Any, ...], Any, Any]:
 
 def fitted(model: Any) -> Fitted:
     """What prediction needs of a fitted classifier, at NumPy's place."""
+    model = as_local(model)
     names = getattr(model, "feature_names_in_", None)
     steps, model, family = known(model)
     return Fitted(

@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from multiplane._arrays import detached, to_numpy
+from multiplane.estimators._checks import as_local
 from multiplane.estimators._labels import find
 
 
@@ -36,6 +37,7 @@ class Subject:
             raise TypeError(
                 f"report needs a fitted classifier, got {model!r}; pass what fit returned"
             )
+        model = as_local(model)
         check_is_fitted(model)
         steps, estimator = None, model
         if isinstance(model, Pipeline):

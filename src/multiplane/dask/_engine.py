@@ -1,0 +1,159 @@
+"""Rounds on a Dask cluster.
+
+A. The state of a round is scattered to one worker, together with the step; others get it from there
+   and from each other as their tasks ask for it, once each. `scatter(broadcast=True)` would be more
+   direct, but waits for ever for a worker that dies while it is being served.
+
+B. Tasks go where their parts are, and may go elsewhere if that worker is lost or the others have
+   nothing left to do: `allow_other_workers`.
+
+C. Parts are futures with a lineage: Dask makes those of a lost worker again. A scattered state has
+   none. If it is lost before all have it, the scheduler cancels what depends on it, and the round
+   is run again; all that it depends on is here.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from distributed import Client, Future, wait
+from distributed.comm import CommClosedError
+
+from multiplane.solvers._engine import LocalStep, Merge, Part, groups, on_part
+
+T = TypeVar("T")
+
+_TRIES = 10  # for a round whose state was lost; each one costs a worker
+_LOST = (CancelledError, CommClosedError, TimeoutError)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What went between the client and the workers; what deltas cost lies between the workers."""
+
+    name: str
+    state: int  # bytes, pickled
+    n_workers: int  # that had parts, and so got the state
+    result: int  # bytes, pickled
+
+
+class DaskEngine:
+    """Parts on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    make_parts : function
+        Returns futures of parts. Called again if what they were made of is lost.
+    name : str
+        Tasks are called ``name-step-round``, on the dashboard too.
+
+    Attributes
+    ----------
+    n_parts : int
+    traffic : list of Round
+        One for each `run`.
+    """
+
+    def __init__(
+        self, client: Client, make_parts: Callable[[], list[Future]], name: str = "multiplane"
+    ) -> None:
+        self.client, self.name = client, name
+        self._make_parts = make_parts
+        self.traffic: list[Round] = []
+        self._parts: list[Future] = self._keep_trying(self._made)
+        self.n_parts = len(self._parts)
+
+    def run(
+        self,
+        local_step: LocalStep,
+        state: Any,
+        merge: Merge,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        return self._keep_trying(lambda: self._round(local_step, state, merge, finish))
+
+    def _round(
+        self,
+        local_step: LocalStep,
+        state: Any,
+        merge: Merge,
+        finish: Callable[[Any], Any] | None,
+    ) -> Any:
+        step = getattr(local_step, "__name__", type(local_step).__name__).strip("_").lower()
+        name = f"{self.name}-{step}-{len(self.traffic) + 1}"
+        # Dask takes a key that it knows for done: one must never come twice.
+        key = f"{name}-{uuid4().hex[:8]}"
+        sent, wanted = [], []
+        try:
+            sent = self.client.scatter([(local_step, state)], hash=False)
+            places = self.client.who_has(self._parts)
+            for number, part in enumerate(self._parts):
+                at = list(places.get(part.key, ()))
+                delta = self.client.submit(
+                    _step,
+                    sent[0],
+                    part,
+                    key=(key, number),
+                    workers=at or None,
+                    allow_other_workers=bool(at),
+                )
+                wanted.append(delta)
+            for level, level_groups in enumerate(groups(self.n_parts), start=1):
+                wanted = [
+                    self.client.submit(merge, wanted[group], key=(f"{key}-merge-{level}", number))
+                    for number, group in enumerate(level_groups)
+                ]
+            if finish is not None:
+                wanted = [self.client.submit(finish, wanted[0], key=f"{key}-finish")]
+            result = wanted[0].result()
+        except BaseException:  # Ctrl-C too
+            self.client.cancel([*sent, *wanted])
+            raise
+        workers = {worker for holders in places.values() for worker in holders}
+        size = pickled_bytes((local_step, state))
+        self.traffic.append(Round(name, size, len(workers), pickled_bytes(result)))
+        return result
+
+    def _keep_trying(self, work: Callable[[], T]) -> T:
+        for _ in range(_TRIES):
+            try:
+                return work()
+            except _LOST as error:
+                lost = error
+                if any(part.cancelled() for part in getattr(self, "_parts", ())):
+                    self._parts = self._made()
+        raise RuntimeError(
+            f"the cluster lost data {_TRIES} times in the same round, the last time with "
+            f"{type(lost).__name__}: {lost}; see the logs of the workers, and whether data that "
+            f"was scattered or persisted beforehand is still there"
+        ) from lost
+
+    def _made(self) -> list[Future]:
+        """The parts, when they are there; or the error of the first that cannot be."""
+        parts = self._make_parts()
+        try:
+            wait(parts)
+            for part in parts:
+                if part.status != "finished":
+                    part.result()
+        except BaseException:
+            self.client.cancel(parts)
+            raise
+        return parts
+
+
+def _step(sent: tuple[LocalStep, Any], part: Part) -> Any:
+    return on_part(*sent, part)
+
+
+def pickled_bytes(thing: Any) -> int:
+    """As it travels; large arrays are not copied for it."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return len(head) + sum(buffer.raw().nbytes for buffer in buffers)
