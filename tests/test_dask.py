@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -110,13 +111,10 @@ def written(folder, X, y, kind):
 def collections(X, y):
     """The same rows in many ways."""
     weight = np.arange(len(y)) % 3 + 0.5
-    some = ((40, 0, 50, 30), X.shape[1:])
     dX, dy, dw = (da.from_array(a, chunks=((40, 0, 50, 30), *a.shape[1:])) for a in (X, y, weight))
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y, w=weight)
     parts = dd.from_pandas(frame, npartitions=3)
-    delayed = [
-        dask.delayed(lambda i, j: (X[i:j], y[i:j], weight[i:j]))(i, i + 60) for i in (0, 60)
-    ]
+    delayed = [dask.delayed(lambda i, j: (X[i:j], y[i:j], weight[i:j]))(i, i + 60) for i in (0, 60)]
     return {
         "array": (dX, dy, dw),
         "columns": (dX.rechunk((50, 2)), dy.rechunk(35), dw.rechunk(120)),
@@ -130,7 +128,7 @@ def collections(X, y):
         "memory": (X, y, weight),
         "memory-sparse": (sp.csr_matrix(X), y, weight),
         "memory-frame": (frame[list("abcdef")], frame["y"], frame["w"]),
-    } | ({} if some else {})
+    }
 
 
 @pytest.mark.parametrize("kind", collections(*problem(n=120, d=6)))
@@ -142,3 +140,473 @@ def test_rows_of_all_kinds(client, rows, kind):
     np.testing.assert_array_equal(found_X.toarray() if sp.issparse(found_X) else found_X, X)
     np.testing.assert_array_equal(found_y, y)
     np.testing.assert_array_equal(found_weight, np.arange(len(y)) % 3 + 0.5)
+
+
+@pytest.mark.parametrize("kind", ["svm", "npz", "parquet", "csv"])
+def test_files_read_by_the_workers(client, rows, tmp_path, kind):
+    X, y = rows
+    paths = written(tmp_path, X, y, kind)
+    for given in (paths, str(tmp_path / f"*.{kind}"), tmp_path, mpd.Files(paths)):
+        source = rows_of(client, given)
+        engine = DaskEngine(client, parts_of(client, source))
+        found_X, found_y, _ = rows_at(engine)
+        assert engine.n_parts == 2
+        np.testing.assert_array_equal(found_X.toarray() if kind == "svm" else found_X, X)
+        np.testing.assert_array_equal(found_y, y)
+        assert source.names == (None if kind in ("svm", "npz") else [f"c{j}" for j in range(6)])
+
+
+def test_a_large_file_is_cut(client, tmp_path):
+    """At its blocks, whatever the cluster is like; no row is lost or doubled."""
+    X = np.arange(3 << 20, dtype=np.float32).reshape(-1, 8)  # three blocks
+    np.savez(tmp_path / "rows.npz", X=X, y=np.arange(len(X)) % 5)
+    files = mpd.Files(tmp_path / "rows.npz", blocksize=5 << 20)
+    engine = engine_of(client, files)
+    assert engine.n_parts == 3
+    seen = survey(engine, several=False)
+    assert seen.n_rows == len(X)
+    assert seen.labels.tolist() == [0, 1, 2, 3, 4]
+    places = client.who_has(engine._parts)
+    assert len({worker for workers in places.values() for worker in workers}) == 2
+
+
+def test_files_without_rows(client, rows, tmp_path):
+    X, y = rows
+    written(tmp_path, X, y, "svm")
+    (tmp_path / "empty.svm").write_text("# nothing\n")
+    seen = survey(engine_of(client, tmp_path), several=False)
+    assert seen.sizes == (0, 60, 60)
+
+
+def test_all_partitions_empty(client):
+    empty = da.zeros((0, 3), chunks=(2, 3))
+    with pytest.raises(ValueError, match="all partitions are empty"):
+        survey(engine_of(client, empty, da.zeros(0, chunks=2)), several=False)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_found_does_not_depend_on_the_engine(client, seed):
+    """Partitions of unequal sizes, without some classes, unsorted: as in one process."""
+    random = np.random.RandomState(seed)
+    X, y = problem(n=300, seed=seed)
+    y = np.array(["b", "c", "a"])[y]
+    order = np.argsort(y, kind="stable")  # most partitions have one class
+    X, y, weight = X[order], y[order], random.random_sample(300)
+    sizes = tuple(np.diff([0, *np.sort(random.randint(301, size=11)), 300]).tolist())
+    cut = [da.from_array(a, chunks=(sizes, *a.shape[1:])) for a in (X, y, weight)]
+    edges = np.cumsum([0, *sizes])
+    parts = [
+        Part(i, Block(X[a:b], y[a:b], weight[a:b])) for i, (a, b) in enumerate(pairwise(edges))
+    ]
+    here, there = survey(Here(parts), False), survey(engine_of(client, *cut), False)
+    assert pickle.dumps(here) == pickle.dumps(there)
+
+
+# --- bad rows and wrong input --------------------------------------------------------------
+
+
+def spoilt(a, value, *at):
+    a = a.copy()
+    a[at] = value
+    return a
+
+
+def test_bad_rows_are_named(client, rows, tmp_path):
+    X, y = rows
+    chunks = (50, 50, 20)
+
+    def fails(words, X, y, weight=None):
+        with pytest.raises(DataError, match=words):
+            survey(engine_of(client, X, y, weight), several=False)
+
+    def cut(a):
+        return da.from_array(a, chunks=(chunks, *a.shape[1:]))
+
+    fails("partition 1: Input X contains NaN at row 12, column 3", cut(spoilt(X, np.nan, 62, 3)),
+          cut(y))  # fmt: skip
+    fails("partition 2: Input X contains infinity at row 19", cut(spoilt(X, np.inf, 119, 0)),
+          cut(y))  # fmt: skip
+    fails("partition 1: sample weights must be .* -1.0 at row 0", cut(X), cut(y),
+          cut(spoilt(np.ones(120), -1, 50)))  # fmt: skip
+    half = X[:, 0] > 0
+    fails("partition 0: .*X has .* rows, but y has shape", cut(X)[cut(half)], cut(y)[cut(~half)])
+    frame = dd.from_pandas(pd.DataFrame({"a": list("pqrs"), "y": [0, 1, 0, 1]}), npartitions=2)
+    fails("partition 0: column 'a' holds .* encode it first", frame[["a"]], frame["y"])
+    frame = pd.DataFrame({"a": [1.0] * 4, "y": pd.array([0, 1, 0, None], dtype="Int64")})
+    frame = dd.from_pandas(frame, npartitions=2)
+    fails("partition 1: a label is missing at row 1", frame[["a"]], frame["y"])
+    paths = written(tmp_path, X, y, "svm")
+    with open(paths[1], "a") as file:
+        file.write("1 2:x\n")
+    fails("partition 1: .*part-1.svm, line 61, column 5: expected a number", paths, None)
+    os.remove(paths[1])
+    with pytest.raises(FileNotFoundError, match=r"no file .*part-1.svm"):
+        rows_of(client, paths)
+
+
+def test_what_does_not_go_together(client, rows):
+    X, y = rows
+    dX, frame = da.from_array(X, chunks=(50, 6)), dd.from_pandas(pd.DataFrame(X), npartitions=3)
+
+    def fails(words, *data, error=ValueError):
+        with pytest.raises(error, match=words):
+            rows_of(client, *data)
+
+    fails("X has 120 rows, but y 119", dX, da.zeros(119, chunks=50))
+    fails("X has 120 rows, but y 119", dX, y[:119])
+    fails("X must have two dimensions, got 1", dX[:, 0], y)
+    fails("y must have the 3 chunks of X, .* got 2", dX[dX[:, 0] > 0], da.zeros(70, chunks=40))
+    fails("y must be a Dask collection", dX[dX[:, 0] > 0], y)
+    fails("y must have the 3 partitions of X, got a ndarray", frame, y)
+    fails("y must be a list of as many delayed objects", [dask.delayed(X)] * 2, [dask.delayed(y)])
+    fails("y is a Dask Array; make both", X, dX[:, 0], error=TypeError)
+    fails("files hold their labels", "a.svm", y, error=TypeError)
+    fails("standard input", "-")
+
+
+def test_blocks():
+    frame = pd.DataFrame({"a": np.float32([1, 2]), "b": np.float32([3, 4])})
+    assert as_block(frame).X.dtype == np.float32
+    assert as_block(frame.assign(b=[1, 2])).X.dtype == np.float64
+    assert np.isnan(as_block(frame.assign(b=pd.array([1, None], dtype="Int8"))).X[1, 1])
+    assert as_block(frame, frame[["b"]]).y.shape == (2,)
+    assert as_block(([[1, 2]], [0])).y.tolist() == [0]
+    assert as_block(sp.coo_matrix([[1.0]])).X.format == "csr"
+    with pytest.raises(DataError, match="features must be numbers"):
+        as_block(np.array([["x"]], dtype=object))
+    with pytest.raises(DataError, match="one of 4"):
+        as_block((1, 2, 3, 4))
+
+
+# --- rounds --------------------------------------------------------------------------------
+
+
+def digits(state, part):
+    return f"{part.number},"
+
+
+def longest_first(deltas):
+    """Not commutative: the order of the merges shows."""
+    return f"({''.join(deltas)})"
+
+
+def where(state, part):
+    return {part.number: os.getpid()}
+
+
+def united(deltas):
+    return {key: value for delta in deltas for key, value in delta.items()}
+
+
+def remember(state, part):
+    part.memory["seen"] = part.memory.get("seen", 0) + 1
+    return [part.memory["seen"]]
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 70])
+def test_deltas_are_merged_in_their_order(client, n):
+    engine = engine_of(client, da.zeros((n, 1), chunks=1), da.zeros(n, chunks=1))
+    here = Here([Part(i, Block(np.zeros((1, 1)))) for i in range(n)])
+    expected = here.run(digits, None, longest_first, len)
+    assert engine.run(digits, None, longest_first, len) == expected
+    assert here.run(digits, None, longest_first) == engine.run(digits, None, longest_first)
+
+
+def test_parts_stay_and_remember(client):
+    engine = engine_of(client, da.zeros((8, 1), chunks=1), da.zeros(8, chunks=1))
+    places = engine.run(where, None, united)
+    assert len(set(places.values())) == 2
+    assert engine.run(where, None, united) == places
+    assert engine.run(remember, None, joined) == [1] * 8
+    assert engine.run(remember, None, joined) == [2] * 8
+
+
+def test_traffic_is_that_of_the_model(client):
+    engine = engine_of(client, da.zeros((6, 1), chunks=1), da.zeros(6, chunks=1), name="amm")
+    state = np.zeros(10_000)
+    engine.run(where, state, united)
+    (entry,) = engine.traffic
+    assert entry.name == "amm-where-1"
+    assert entry.n_workers == 2
+    assert state.nbytes < entry.state < state.nbytes + 500  # names and lengths
+    assert entry.result < 500
+    assert pickled_bytes(np.zeros(1000)[::2]) > 4000
+
+
+def test_nothing_is_left_behind(client):
+    engine = engine_of(client, da.zeros((3, 1), chunks=1), da.zeros(3, chunks=1))
+    engine.run(digits, b"x" * 1000, longest_first)
+    with pytest.raises(ZeroDivisionError):
+        engine.run(broken, 0, joined)
+    del engine
+
+    def keys():
+        return [key for held in client.has_what().values() for key in held]
+
+    for _ in range(100):
+        if not keys():
+            break
+        distributed.wait(client.submit(len, (), pure=False))
+    assert keys() == []
+
+
+def broken(state, part):
+    return 1 / state
+
+
+def test_a_state_that_is_lost_is_sent_again(client):
+    """Scattered data has no lineage: what depends on it is cancelled with it."""
+    engine = engine_of(client, da.zeros((3, 1), chunks=1), da.zeros(3, chunks=1))
+    scatter, calls = client.scatter, []
+
+    def losing(*args, **options):
+        sent = scatter(*args, **options)
+        calls.append(sent)
+        if len(calls) < 3:
+            client.cancel(sent)
+        return sent
+
+    client.scatter = losing
+    try:
+        assert engine.run(digits, None, longest_first) == "(0,1,2,)"
+        assert len(calls) == 3
+        client.scatter = lambda *a, **o: (s := scatter(*a, **o), client.cancel(s))[0]
+        with pytest.raises(RuntimeError, match="lost data 10 times"):
+            engine.run(digits, None, longest_first)
+    finally:
+        client.scatter = scatter
+
+
+def test_rows_from_memory_that_are_lost_are_sent_again(client, rows):
+    engine = engine_of(client, *rows)
+    before = survey(engine, False)
+    client.cancel(engine._parts)
+    assert pickle.dumps(survey(engine, False)) == pickle.dumps(before)
+
+
+# --- prediction ----------------------------------------------------------------------------
+
+
+METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "apply")
+QUICK = {"BudgetedPegasosClassifier": {"budget": 20}, "MultiplaneClassifier": {"max_iter": 1}}
+
+
+def methods(model):
+    return [name for name in METHODS if hasattr(model, name)]
+
+
+def untouched(*args):
+    raise AssertionError("computed too early")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predictions_are_lazy(name, n_classes):
+    """No cluster is needed, and nothing is computed before it is asked for."""
+    X, y = problem(n=90, n_classes=n_classes)
+    y = np.array(["x", "yy", "zzz"])[y]
+    plain, model = fitted(name, X, y, **QUICK.get(name, {}))
+    assert methods(model) == methods(plain)
+    dX = da.from_array(X, chunks=((40, 0, 50), (3, 4)))
+    never = da.map_blocks(untouched, dX, dtype=X.dtype, meta=np.zeros((0, 0), X.dtype))
+    unknown = dX[dX[:, 0] > -np.inf]
+    for method in methods(model):
+        expected = getattr(plain, method)(X)
+        getattr(model, method)(never)
+        lazy = getattr(model, method)(dX)
+        assert isinstance(lazy, da.Array)
+        assert (lazy.shape, lazy.dtype) == (expected.shape, expected.dtype)
+        assert lazy.chunks[0] == (40, 0, 50)
+        np.testing.assert_array_equal(lazy.compute(scheduler="sync"), expected)
+        np.testing.assert_array_equal(getattr(model, method)(X), expected)
+        lazy = getattr(model, method)(unknown)
+        np.testing.assert_array_equal(lazy.compute(scheduler="sync"), expected)
+        sparse = getattr(model, method)(dX.rechunk((40, 7)).map_blocks(sp.csr_matrix))
+        np.testing.assert_array_equal(
+            sparse.compute(scheduler="sync"), getattr(plain, method)(sp.csr_matrix(X))
+        )
+        pieces = getattr(model, method)([dask.delayed(X[:40]), dask.delayed((X[40:], y[40:]))])
+        pieces = dask.compute(*pieces, scheduler="sync")
+        np.testing.assert_array_equal(np.concatenate(pieces), expected)
+
+
+@pytest.mark.parametrize("name", ["AMMClassifier", "GeneralizedLeastSquaresClassifier"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predictions_of_data_frames(name, n_classes):
+    X, y = problem(n=90, n_classes=n_classes)
+    frame = pd.DataFrame(X, columns=list("abcdefg"), index=np.arange(90) * 2)
+    y = np.array(["x", "yy", "zzz"])[y]
+    plain, model = fitted(name, frame, y)
+    parts = dd.from_pandas(frame, npartitions=3)
+    parts = dd.concat([parts, parts[parts["a"] > 1e9]])  # empty ones too
+    for method in methods(model):
+        expected = getattr(plain, method)(frame)
+        lazy = getattr(model, method)(parts)
+        found = lazy.compute(scheduler="sync")
+        np.testing.assert_array_equal(np.asarray(found), expected)
+        assert found.index.equals(frame.index)
+        if expected.ndim == 1:
+            assert isinstance(found, pd.Series)
+            assert isinstance(lazy, dd.Series)
+            assert lazy.dtype == found.dtype
+        else:
+            assert found.columns.tolist() == lazy.columns.tolist() == plain.classes_.tolist()
+    with pytest.raises(ValueError, match="columns of X must be those of the training"):
+        model.predict(parts[list("gfedcba")])
+    with pytest.raises(ValueError, match="7 columns of the training, got shape"):
+        model.predict(da.zeros((10, 6)))
+
+
+def test_the_model_is_in_a_graph_once():
+    X, y = problem()
+    _, model = fitted("AMMClassifier", X, y)
+    dX = da.from_array(X, chunks=(10, 7))
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=30)
+    size = len(pickle.dumps(model.to_local()))
+    with_one = {k: v for k, v in dict(model.predict(dX).__dask_graph__()).items()}
+    assert len(with_one) >= 30
+    for lazy in (model.predict(dX), model.predict(frame)):
+        (optimized,) = dask.optimize(lazy)
+        tasks = dict(optimized.__dask_graph__())
+        large = [key for key, task in tasks.items() if len(pickle.dumps(task)) > size]
+        assert len(large) == 1, large
+
+
+def test_score(client, rows, tmp_path):
+    X, y = rows
+    weight = np.arange(120.0) % 4
+    plain, model = fitted("AMMClassifier", X, y)
+    model.client = client
+    cut = [da.from_array(a, chunks=((50, 0, 70), *a.shape[1:])) for a in (X, y, weight)]
+    assert model.score(*cut[:2]) == pytest.approx(plain.score(X, y), rel=1e-14)
+    assert model.score(*cut) == pytest.approx(plain.score(X, y, weight), rel=1e-14)
+    assert model.score(X, y) == plain.score(X, y)
+    paths = written(tmp_path, X, y, "parquet")
+    assert model.score(paths) == pytest.approx(plain.score(X, y), rel=1e-14)
+    predicted = model.predict(paths)
+    np.testing.assert_array_equal(np.concatenate(client.gather(client.compute(predicted))),
+                                  plain.predict(X))  # fmt: skip
+    with pytest.raises(ValueError, match="there are no rows to score"):
+        model.score(cut[0][:0], cut[1][:0])
+    with pytest.raises(ValueError, match="partition 0: there are no labels"):
+        model.score(cut[0])
+
+
+def test_score_goes_by_names(client, rows, tmp_path):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(6)])
+    plain, model = fitted("AMMClassifier", frame[frame.columns[::-1]], y)
+    model.client = client
+    expected = pytest.approx(plain.score(frame[frame.columns[::-1]], y), rel=1e-14)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.score(written(tmp_path, X, y, "csv")) == expected
+        parts = dd.from_pandas(frame.assign(y=y), npartitions=2)
+        assert model.score(parts[list(plain.feature_names_in_)], parts["y"]) == expected
+        with pytest.raises(ValueError, match="columns of X must be those of the training"):
+            model.score(parts[list(frame.columns)], parts["y"])
+
+
+# --- classes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_signature_and_words(name):
+    import inspect
+
+    plain, make = getattr(multiplane, name), getattr(mpd, name)
+    own = list(inspect.signature(plain).parameters.values())
+    assert list(inspect.signature(make).parameters.values())[: len(own)] == own
+    assert list(inspect.signature(make).parameters)[len(own) :] == ["client", "checkpoint"]
+    assert set(make().get_params()) == {*plain().get_params(), "client", "checkpoint"}
+    assert make.__doc__.count("    client : ") == 1
+    assert "On a Dask cluster" in make.__doc__.splitlines()[0]
+    assert "Attributes" in make.__doc__
+    assert ">>>" not in make.__doc__
+    for method in ("fit", "score", "to_local", "from_local", *methods(make())):
+        assert getattr(make, method).__doc__
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_from_local_and_back(name, tmp_path):
+    X, y = problem(n=90)
+    plain, model = fitted(name, X, y, **QUICK.get(name, {}))
+    again = model.to_local()
+    assert type(again) is type(plain)
+    files = [io.BytesIO(), io.BytesIO(), io.BytesIO()]
+    for one, file in zip((copy.deepcopy(plain), model, again), files, strict=True):
+        multiplane.save(one, file)
+    assert files[0].getvalue() == files[1].getvalue() == files[2].getvalue()
+    multiplane.save(model, tmp_path / "model.mpl")
+    loaded = multiplane.load(tmp_path / "model.mpl")
+    assert type(loaded) is type(plain)
+    np.testing.assert_array_equal(loaded.predict(X), plain.predict(X))
+    np.testing.assert_array_equal(multiplane.compile(model).predict(X), plain.predict(X))
+    multiplane.export(model, tmp_path / "model.h")
+    multiplane.report(model, (X, y), tmp_path / "report.html")
+    assert f">{name}<" in (tmp_path / "report.html").read_text()
+    with pytest.raises(TypeError, match=f"from_local needs a multiplane.{name}, got"):
+        type(model).from_local(model)
+
+
+def test_a_local_copy_goes_its_own_way():
+    X, y = problem()
+    plain, model = fitted("AMMClassifier", X, y)
+    before = model.decision_function(X)
+    model.to_local().partial_fit(X, y)
+    plain.partial_fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_clone_copy_and_pickle(client):
+    model = mpd.AMMClassifier("batch", alpha=0.5, client=client, checkpoint="here")
+    assert clone(model).client is client
+    assert clone(model).get_params() == model.get_params()
+    assert "client=<Client" in repr(model)
+    for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert copied.client is None
+        assert copied.get_params() | {"client": client} == model.get_params()
+    assert model.client is client
+    assert model.set_params(client=None, mode="online").get_params()["client"] is None
+    assert not hasattr(clone(fitted("AMMClassifier", *problem())[1]), "classes_")
+
+
+def test_what_a_cluster_is_not_for(rows):
+    X, y = rows
+    model = mpd.AMMClassifier()
+    with pytest.raises(NotImplementedError, match=r"to_local\(\).partial_fit"):
+        model.partial_fit(X, y)
+    with pytest.raises(NotImplementedError, match="fit_stream reads them here"):
+        model.fit_stream((X, y))
+    with pytest.raises(ValueError, match="warm_start=True is not for training on a cluster"):
+        mpd.AMMClassifier(warm_start=True).fit(X, y)
+    with pytest.raises(TypeError, match="X_val must be in the client's memory"):
+        model.fit(X, y, X_val=da.zeros((2, 2)), y_val=[0, 1])
+    with pytest.raises(ValueError, match="alpha"):
+        mpd.AMMClassifier(alpha=-1).fit(X, y)
+    assert not hasattr(mpd.GeneralizedLeastSquaresClassifier(), "partial_fit")
+
+
+def test_without_dask_and_without_a_client():
+    process = run_python(
+        "import sys, multiplane\n"
+        "assert not any('dask' in name for name in sys.modules), sys.modules\n"
+        "sys.modules['dask'] = None\n"
+        "try:\n"
+        "    multiplane.dask\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+        "del sys.modules['dask']\n"
+        "try:\n"
+        "    multiplane.dask.AMMClassifier().fit([[0.0], [1.0]], [0, 1])\n"
+        "except ValueError as error:\n"
+        "    print(error)\n"
+    )
+    without_dask, without_client = process.stdout.splitlines()
+    assert 'pip install "multiplane[dask]"' in without_dask
+    assert without_client.startswith("AMMClassifier needs a cluster and there is no client")
+
+
+def test_the_tree_of_merges():
+    """Its shape depends on the number of parts alone."""
+    assert [len(level) for level in groups(70)] == [9, 2, 1]
