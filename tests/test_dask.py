@@ -10,12 +10,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from engines import cut
 from helpers import problem, run_python
 from sklearn.base import clone
 
 import multiplane
 from multiplane.data import Block, DataError
 from multiplane.estimators._parts import survey
+from multiplane.persistence._rounds import Rounds
 from multiplane.solvers._engine import Here, Part, groups
 
 pd = pytest.importorskip("pandas")
@@ -505,6 +507,146 @@ def test_score_goes_by_names(client, rows, tmp_path):
         assert model.score(parts[list(plain.feature_names_in_)], parts["y"]) == expected
         with pytest.raises(ValueError, match="columns of X must be those of the training"):
             model.score(parts[list(frame.columns)], parts["y"])
+
+
+# --- training ------------------------------------------------------------------------------
+
+
+FITTING = [name for name in NAMES if hasattr(getattr(multiplane, name), "_fit_parts")]
+SHORT = {name: {"max_iter": 3} for name in NAMES} | {
+    "BudgetedPegasosClassifier": {"max_iter": 3, "budget": 20, "gamma": 0.1},
+    # A momentum is not part of a checkpoint: it starts anew.
+    "GeneralizedLeastSquaresClassifier": {"max_iter": 3, "accelerated": False},
+    "StagewiseLeastSquaresClassifier": {"n_stages": 3},
+}
+unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def saved(model):
+    """The bytes of a model file. A copy, whose arrays lie in order, as all that have travelled."""
+    file = io.BytesIO()
+    multiplane.save(copy.deepcopy(model), file)
+    return file.getvalue()
+
+
+def chunked(*arrays, chunks=((50, 0, 100, 150),)):
+    return [da.from_array(a, chunks=(*chunks, *a.shape[1:])) for a in arrays]
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING)
+def test_the_model_does_not_depend_on_the_engine(client, name):
+    """Bit for bit; one partition is empty, and most lack a class."""
+    X, y = problem()
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], np.array(["b", "c", "a"])[y[order]]
+    parameters = {"random_state": 0, **SHORT.get(name, {})}
+    expected = getattr(multiplane, name)(**parameters)._fit_parts(Here(cut(X, y, (50, 50, 150))))
+    model = getattr(mpd, name)(**parameters, client=client)
+    assert model.fit(*chunked(X, y)) is model
+    assert saved(model) == saved(expected)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING[:1])
+def test_training_from_files_and_frames(client, rows, tmp_path, name):
+    X, y = rows
+    model = getattr(mpd, name)(random_state=0, client=client)
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(6)])
+    parts = dd.from_pandas(frame.assign(y=y), npartitions=2)
+    by_frame = clone(model).fit(parts[list(frame.columns)], parts["y"])
+    assert by_frame.feature_names_in_.tolist() == list(frame.columns)
+    paths = written(tmp_path, X, y, "parquet")
+    assert saved(model.fit(paths)) == saved(by_frame)
+    assert model.to_local().feature_names_in_.tolist() == list(frame.columns)
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING)
+def test_a_training_goes_on_from_its_checkpoint(client, tmp_path, monkeypatch, name):
+    X, y = problem()
+    parameters = {"random_state": 0, **SHORT.get(name, {})}
+    model = getattr(mpd, name)(**parameters, client=client, checkpoint=tmp_path)
+    expected = clone(model).set_params(checkpoint=None).fit(*chunked(X, y))
+    write, written = Rounds.write, []
+
+    def then_dies(self, estimator):
+        write(self, estimator)
+        written.append(estimator.n_iter_)
+        if len(written) == 2:
+            raise RuntimeError("the client has died")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Rounds, "write", then_dies)
+        with pytest.raises(RuntimeError, match="has died"):
+            clone(model).fit(*chunked(X, y))
+        assert os.listdir(tmp_path)
+        found = clone(model).fit(*chunked(X, y))
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    assert [e["loss"] for e in found.history_] == [e["loss"] for e in expected.history_]
+    assert len(written) == len(set(written)) > 2  # nothing was done twice
+    assert not os.listdir(tmp_path)
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING[:1])
+def test_a_checkpoint_of_other_rows(client, rows, tmp_path, monkeypatch, name):
+    X, y = rows
+    model = getattr(mpd, name)(client=client, checkpoint=tmp_path)
+    monkeypatch.setattr(Rounds, "remove", lambda self: None)
+    model.fit(*chunked(X, y, chunks=((60, 60),)))
+    with pytest.raises(ValueError, match="belongs to another training, which differs in data"):
+        model.fit(*chunked(X, y, chunks=((40, 80),)))
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING)
+def test_errors_leave_the_model_as_it_was(client, name):
+    X, y = problem()
+    parameters = {"random_state": 0, **SHORT.get(name, {})}
+    model = getattr(mpd, name)(**parameters, client=client)
+    bad = spoilt(X, np.nan, 170, 2)
+    with pytest.raises(DataError, match="partition 3: Input X contains NaN at row 20, column 2"):
+        model.fit(*chunked(bad, y))
+    assert set(vars(model)) == set(model.get_params())
+    before = saved(model.fit(*chunked(X, y)))
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.fit(*chunked(X, np.zeros(300, int)))
+    assert saved(model) == before
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING)
+def test_progress_and_validation(client, capsys, name):
+    X, y = problem()
+    parameters = {"random_state": 0, **SHORT.get(name, {})}
+    model = getattr(mpd, name)(**parameters, client=client, verbose=1)
+    model.fit(*chunked(X, y), X_val=X[:50], y_val=y[:50])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= model.n_iter_
+    assert [e for e in model.history_ if "validation_score" in e]
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING[:1])
+def test_ctrl_c_stops_the_tasks(client, monkeypatch, name):
+    X, y = problem()
+    model = getattr(mpd, name)(random_state=0, client=client)
+    run = DaskEngine.run
+
+    def interrupted(self, *args, **options):
+        if len(self.traffic) == 10:
+            raise KeyboardInterrupt
+        return run(self, *args, **options)
+
+    monkeypatch.setattr(DaskEngine, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*chunked(X, y))
+    assert model.stop_reason_ == "interrupted"
+    assert model.predict(X).shape == y.shape
 
 
 # --- classes -------------------------------------------------------------------------------

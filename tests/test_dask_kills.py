@@ -1,5 +1,7 @@
 """Workers that are killed in the middle of a round cost time, and nothing else."""
 
+import copy
+import io
 import os
 import signal
 import threading
@@ -7,20 +9,24 @@ import time
 
 import numpy as np
 import pytest
+from engines import cut
 from helpers import problem
 
-from multiplane.data import Block
-from multiplane.solvers._engine import Here, Part
+import multiplane
+from multiplane.solvers._engine import Here
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
-pytest.importorskip("multiplane.dask")
+mpd = pytest.importorskip("multiplane.dask")
 
-from multiplane.dask._engine import DaskEngine  # noqa: E402
-from multiplane.dask._inputs import parts_of, rows_of  # noqa: E402
-
-KILLS = 10
+# Together ten kills.
+TRAININGS = {
+    "AMMClassifier": {"max_iter": 12},
+    "GeneralizedLeastSquaresClassifier": {"max_iter": 12, "tol": 0.0},
+}
+TRAININGS = {k: v for k, v in TRAININGS.items() if hasattr(getattr(multiplane, k), "_fit_parts")}
+KILLS = 10 // len(TRAININGS)
 
 
 @pytest.fixture(scope="module")
@@ -39,35 +45,28 @@ def cluster():
         yield cluster
 
 
-def killed(cluster, random):
-    """SIGKILL for one of the workers, whatever it does; its nanny starts another.
-
-    One that is just being started is spared: nannies give up on those that do not come up. So is
-    the last one, as waiting for another takes seconds.
-    """
-    nannies = [
+def alive(cluster):
+    """Nannies whose workers are at work. Those whose workers are starting up would give up."""
+    return [
         nanny
         for nanny in list(cluster.workers.values())
         if nanny.process is not None
         and nanny.process.status == distributed.Status.running
         and nanny.worker_address in cluster.scheduler.workers
     ]
-    if len(nannies) < 2:
-        return False
-    os.kill(nannies[random.randint(2)].pid, signal.SIGKILL)
-    return True
 
 
-class Killing(DaskEngine):
-    """Kills a worker at a random moment in each of the first rounds."""
+class Killing(mpd.DaskEngine):
+    """Kills a worker in each of the first rounds: at a random moment, or at the next one's if the
+    round is over by then."""
 
-    def __init__(self, cluster, *args, random):
-        super().__init__(*args)
-        self.cluster, self.random, self.n_kills = cluster, random, 0
+    cluster, random, n_kills = None, np.random.RandomState(), 0
 
     def run(self, *args):
-        timer = threading.Timer(self.random.uniform(0, 0.4), self.kill)
-        if self.n_kills < KILLS:
+        while self.n_kills < KILLS and len(alive(self.cluster)) < 2:
+            time.sleep(0.05)
+        timer = threading.Timer(self.random.exponential(0.1), self.kill)
+        if self.n_kills < KILLS and self.traffic:  # there has been a round: all is imported
             timer.start()
         try:
             return super().run(*args)
@@ -75,42 +74,29 @@ class Killing(DaskEngine):
             timer.cancel()
 
     def kill(self):
-        self.n_kills += killed(self.cluster, self.random)
+        os.kill(self.random.choice(alive(self.cluster)).pid, signal.SIGKILL)
+        Killing.n_kills += 1
 
 
-def descent(state, part):
-    """A step of gradient descent, slow, which remembers what it can make again."""
-    X, y, _ = part.rows
-    if "XX" not in part.memory:
-        part.memory["XX"] = X.T @ X, X.T @ y
-    XX, Xy = part.memory["XX"]
-    time.sleep(0.05)
-    return XX @ state - Xy
+def saved(model):
+    """The bytes of a model file. A copy, whose arrays lie in order, as all that have travelled."""
+    file = io.BytesIO()
+    multiplane.save(copy.deepcopy(model), file)
+    return file.getvalue()
 
 
-def added(deltas):
-    return np.sum(deltas, axis=0)
-
-
-def rounds(engine, enough=lambda n: n >= 15):
-    state, n = np.zeros(7), 0
-    while not enough(n):
-        state = state - 1e-3 * engine.run(descent, state, added)
-        n += 1
-    return state, n
-
-
-def test_the_result_is_that_without_kills(cluster):
-    X, y = problem(n=800)
-    X = X.astype(np.float64)
-    edges = range(0, 800, 100)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", TRAININGS)
+def test_the_model_is_that_without_kills(cluster, monkeypatch, name):
+    X, y = problem(n=40_000, d=40)
+    parameters = {"random_state": 0, **TRAININGS[name]}
+    parts = cut(X, y, range(5000, 40_000, 5000))
+    expected = getattr(multiplane, name)(**parameters)._fit_parts(Here(parts))
+    monkeypatch.setattr(Killing, "cluster", cluster)
+    monkeypatch.setattr(Killing, "n_kills", 0)
+    monkeypatch.setattr("multiplane.dask._estimators.DaskEngine", Killing)
     with distributed.Client(cluster) as client:
-        cut = da.from_array(X, chunks=(100, 7)), da.from_array(y, chunks=100)
-        random = np.random.RandomState()
-        engine = Killing(cluster, client, parts_of(client, rows_of(client, *cut)), random=random)
-        found, n = rounds(engine, lambda n: engine.n_kills == KILLS)
-        n_tries = len(engine.traffic)
-    here = Here([Part(i, Block(X[a : a + 100], y[a : a + 100])) for i, a in enumerate(edges)])
-    expected, _ = rounds(here, lambda done: done == n)
-    assert found.tobytes() == expected.tobytes()
-    assert n_tries == n
+        model = getattr(mpd, name)(**parameters, client=client)
+        model.fit(da.from_array(X, chunks=(5000, 40)), da.from_array(y, chunks=5000))
+    assert saved(model) == saved(expected)
+    assert Killing.n_kills == KILLS

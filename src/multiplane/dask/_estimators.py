@@ -27,6 +27,7 @@ from multiplane.estimators import _hyperplanes as hyperplanes
 from multiplane.estimators import _kernels as kernels
 from multiplane.estimators import _least_squares as least_squares
 from multiplane.estimators import _multiplane as multiplane
+from multiplane.persistence._rounds import Rounds
 
 T = TypeVar("T", bound="type[DaskClassifier]")
 
@@ -109,13 +110,18 @@ class DaskClassifier:
         rows = rows_of(client, X, y, sample_weight)
         name = self._plain.__name__.removesuffix("Classifier").lower()
         engine = DaskEngine(client, parts_of(client, rows), name)
+        kept = None
+        if self.checkpoint is not None:
+            kept = Rounds(self.checkpoint, [rows.identity, engine.n_parts])
         try:
-            local._fit_parts(engine, X_val=X_val, y_val=y_val, checkpoint=self._kept())
+            local._fit_parts(engine, X_val=X_val, y_val=y_val, checkpoint=kept)
         except KeyboardInterrupt:
             if local.__sklearn_is_fitted__():
                 self._take_over(local, rows.names)
             raise
         self._take_over(local, rows.names)
+        if kept is not None:
+            kept.remove()
         return self
 
     def _client(self) -> Client:
@@ -128,9 +134,6 @@ class DaskClassifier:
                 f"{type(self).__name__} needs a cluster and there is no client; make one with "
                 f"distributed.Client(address), or Client() for the processors of this machine"
             ) from None
-
-    def _kept(self) -> Any:
-        return None
 
     def _take_over(self, local: Any, names: list[str] | None) -> None:
         if names is not None:

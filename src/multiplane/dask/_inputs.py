@@ -52,6 +52,7 @@ class Rows(NamedTuple):
     # For each partition a function and its arguments, delayed or futures, that give a Block. To be
     # called again if what was in memory is lost.
     recipes: Callable[[], list[Recipe]]
+    identity: Any  # by which a checkpoint knows them again, as far as that can be told from afar
     names: list[str] | None = None  # of the features
     nowhere: bool = False  # yet: to be dealt out to the workers
 
@@ -134,7 +135,8 @@ def _of_collections(X: Any, y: Any, weight: Any) -> Rows:
     def recipes() -> list[Recipe]:
         return _recipes(_delayed(X), *(None if a is None else _delayed(a) for a in others))
 
-    return Rows(recipes, names)
+    sizes = [] if is_frame(X) else [str(size) for size in X.chunks[0]]
+    return Rows(recipes, [type(X).__name__, *sizes], names)
 
 
 def _along(other: Any, X: Any, name: str) -> Any:
@@ -212,7 +214,7 @@ def _of_delayed(X: Any, y: Any, weight: Any) -> Rows:
                 f"{name} must be a list of as many delayed objects as X has, {len(lists[0] or ())},"
                 f" got {len(items)}"
             )
-    return Rows(lambda: _recipes(*lists))
+    return Rows(lambda: _recipes(*lists), "delayed")
 
 
 def _recipes(*lists: list[Any] | None) -> list[Recipe]:
@@ -233,7 +235,7 @@ def _of_memory(client: Client | None, X: Any, y: Any, weight: Any) -> Rows:
         ]
         return [(_same, piece) for piece in client.scatter(pieces, hash=False)]
 
-    return Rows(recipes, _names(X))
+    return Rows(recipes, list(whole.X.shape), _names(X))
 
 
 # --- files ---------------------------------------------------------------------------------
@@ -247,19 +249,19 @@ def _of_files(client: Client | None, files: Files) -> Rows:
     paths = [os.path.abspath(path) for path in paths]
     options = {"n_jobs": 1, **(files.options or {})}
     listing = dask.delayed(_listed, pure=False)(paths, int(files.blocksize), options)
-    pieces, names = client.compute(listing).result() if client else listing.compute()
+    pieces, names, identity = client.compute(listing).result() if client else listing.compute()
     if names is not None:
         options["columns"] = tuple(names)  # in the order of the first file
     recipes: list[Recipe] = [(_read, path, order, options) for path, order in pieces]
-    return Rows(lambda: recipes, names, nowhere=True)
+    return Rows(lambda: recipes, identity, names, nowhere=True)
 
 
 def _listed(
     paths: list[str], blocksize: int, options: dict[str, Any]
-) -> tuple[list[tuple[str, range | None]], list[str] | None]:
-    """Files, the blocks of each partition, and names of features; where the files are."""
+) -> tuple[list[tuple[str, range | None]], list[str] | None, list[Any]]:
+    """Files and blocks of each partition, names of features, identities; where the files are."""
     pieces: list[tuple[str, range | None]] = []
-    names = None
+    names, identity = None, []
     for path in (file for given in paths for file in files_of(given)):
         source = open_source(path, **options)
         if source.once:
@@ -267,6 +269,7 @@ def _listed(
         if names is None and (options.get("format") or format_of(path)) in ("csv", "tsv"):
             next(iter(source), None)  # the names are in it
         names = names or source.feature_names
+        identity.append(source.identity)
         n_blocks = source.n_blocks or 1
         n_parts = min(n_blocks, max(1, ceil((source.n_bytes or 0) / blocksize)))
         if n_parts == 1:
@@ -274,7 +277,7 @@ def _listed(
             continue
         edges = [n_blocks * i // n_parts for i in range(n_parts + 1)]
         pieces += [(path, range(i, j)) for i, j in pairwise(edges)]
-    return pieces, names
+    return pieces, names, identity
 
 
 def _read(path: str, order: range | None, options: dict[str, Any]) -> Block:
