@@ -89,9 +89,10 @@ class DaskEngine:
         name = f"{self.name}-{step}-{len(self.traffic) + 1}"
         # Dask takes a key that it knows for done: one must never come twice.
         key = f"{name}-{uuid4().hex[:8]}"
+        weighed = _Weighed((local_step, state))
         sent, wanted = [], []
         try:
-            sent = self.client.scatter([(local_step, state)], hash=False)
+            sent = self.client.scatter([weighed], hash=False)
             places = self.client.who_has(self._parts)
             for number, part in enumerate(self._parts):
                 at = list(places.get(part.key, ()))
@@ -106,19 +107,20 @@ class DaskEngine:
                 wanted.append(delta)
             for level, level_groups in enumerate(groups(self.n_parts), start=1):
                 wanted = [
-                    self.client.submit(merge, wanted[group], key=(f"{key}-merge-{level}", number))
+                    self.client.submit(
+                        _merged, merge, wanted[group], key=(f"{key}-merge-{level}", number)
+                    )
                     for number, group in enumerate(level_groups)
                 ]
             if finish is not None:
-                wanted = [self.client.submit(finish, wanted[0], key=f"{key}-finish")]
+                wanted = [self.client.submit(_finished, finish, wanted[0], key=f"{key}-finish")]
             result = wanted[0].result()
         except BaseException:  # Ctrl-C too
             self.client.cancel([*sent, *wanted])
             raise
         workers = {worker for holders in places.values() for worker in holders}
-        size = pickled_bytes((local_step, state))
-        self.traffic.append(Round(name, size, len(workers), pickled_bytes(result)))
-        return result
+        self.traffic.append(Round(name, weighed.size, len(workers), result.size))
+        return result.value
 
     def _keep_trying(self, work: Callable[[], T]) -> T:
         for _ in range(_TRIES):
@@ -148,8 +150,28 @@ class DaskEngine:
         return parts
 
 
-def _step(sent: tuple[LocalStep, Any], part: Part) -> Any:
-    return on_part(*sent, part)
+class _Weighed:
+    """Something that travels, and knows its size: of objects that it does not know Dask sees the
+    surface alone, and would move the wrong ones."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.size = value, pickled_bytes(value)
+
+    def __sizeof__(self) -> int:
+        return self.size
+
+
+def _step(sent: _Weighed, part: Part) -> _Weighed:
+    local_step, state = sent.value
+    return _Weighed(on_part(local_step, state, part))
+
+
+def _merged(merge: Merge, deltas: list[_Weighed]) -> _Weighed:
+    return _Weighed(merge([delta.value for delta in deltas]))
+
+
+def _finished(finish: Callable[[Any], Any], delta: _Weighed) -> _Weighed:
+    return _Weighed(finish(delta.value))
 
 
 def pickled_bytes(thing: Any) -> int:

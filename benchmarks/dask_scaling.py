@@ -1,0 +1,112 @@
+"""Two workers against one, and the bytes that go between them.
+
+    python -m benchmarks.dask_scaling [NAME] [ROWS] [COLUMNS]
+
+Trains a classifier of `multiplane.dask` (AMMClassifier by default) on a cluster of one process and
+on one of two, of one thread each, alternately, on rows that the workers make themselves. The least
+time of three counts; partitions are in memory and everything has been imported beforehand. Then,
+for each round: the pickled state and result, and what the workers sent to each other and to the
+client by their own counters, beside what follows from the sizes, if deltas are as large as the
+result: the state to all workers but the one that got it first, the deltas of the partitions that
+are elsewhere than the merge, and the result to the client. `finish` may make the result smaller
+or larger than the deltas. Headers of messages are not counted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+import multiplane.dask as on_dask
+from multiplane.dask import _estimators
+from multiplane.datasets import make_checkerboard
+
+N_PARTS = 8
+ROUNDS = 3
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "AMMClassifier": {"max_iter": 5},
+    "GeneralizedLeastSquaresClassifier": {"max_iter": 20, "tol": 0.0},
+}
+
+
+def piece(n: int, d: int, block_id: tuple[int, ...] = (0, 0)) -> Any:
+    """Some rows: a checkerboard in two columns, noise in the others; the label is the last."""
+    X, y = make_checkerboard(4, 4, n=n, random_state=block_id[0])
+    noise = np.random.RandomState(block_id[0]).randn(n, d - X.shape[1]) * 0.1
+    return np.column_stack([X, noise, y]).astype(np.float32)
+
+
+class Counting(on_dask.DaskEngine):
+    """Notes what the workers' counters say of each round."""
+
+    counted: list[int]
+
+    def run(self, *args: Any) -> Any:
+        before = self._sent()
+        found = super().run(*args)
+        self.counted = [*getattr(self, "counted", []), self._sent() - before]
+        type(self).last = self
+        return found
+
+    def _sent(self) -> int:
+        return sum(self.client.run(_sent_by).values())
+
+
+def _sent_by(dask_worker: Any) -> int:
+    return int(dask_worker.transfer_outgoing_bytes_total)
+
+
+def trained(client: Client, name: str, X: Any, y: Any) -> float:
+    make = getattr(on_dask, name)
+    clf = make(random_state=0, client=client, **PARAMETERS.get(name, {}))
+    start = time.perf_counter()
+    clf.fit(X, y)
+    return time.perf_counter() - start
+
+
+def main(name: str = "AMMClassifier", n_rows: int = 5_000_000, n_columns: int = 20) -> None:
+    times: dict[int, list[float]] = {1: [], 2: []}
+    size = n_rows // N_PARTS
+    for _ in range(ROUNDS):
+        for n_workers, own in times.items():
+            with (
+                LocalCluster(
+                    n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                rows = da.map_blocks(
+                    piece,
+                    size,
+                    n_columns,
+                    dtype=np.float32,
+                    chunks=((size,) * N_PARTS, (n_columns + 1,)),
+                    meta=np.empty((0, 0), np.float32),
+                ).persist()
+                X, y = rows[:, :-1].persist(), rows[:, -1].astype(np.int32).persist()
+                del rows
+                trained(client, name, X[: size // 100], y[: size // 100])  # imports
+                own.append(trained(client, name, X, y))
+                print(f"{n_workers} workers: {own[-1]:.2f} s", flush=True)
+                if n_workers == 2 and len(own) == ROUNDS:
+                    _estimators.DaskEngine = Counting
+                    trained(client, name, X, y)
+                    table(Counting.last)
+    print(f"{name}, {n_rows:,} rows of {n_columns}: {min(times[1]) / min(times[2]):.2f} × as fast")
+
+
+def table(engine: Counting) -> None:
+    print(f"{'round':<40} {'state':>10} {'result':>10} {'sent':>12} {'predicted':>12}")
+    for entry, sent in zip(engine.traffic, engine.counted, strict=True):
+        moved = engine.n_parts - engine.n_parts // entry.n_workers
+        size = entry.state * (entry.n_workers - 1) + entry.result * (moved + 1)
+        print(f"{entry.name:<40} {entry.state:>10,} {entry.result:>10,} {sent:>12,} {size:>12,}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2], *(int(number) for number in sys.argv[2:]))
