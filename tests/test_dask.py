@@ -490,7 +490,7 @@ def test_score(client, rows, tmp_path):
                                   plain.predict(X))  # fmt: skip
     with pytest.raises(ValueError, match="there are no rows to score"):
         model.score(cut[0][:0], cut[1][:0])
-    with pytest.raises(ValueError, match="partition 0: there are no labels"):
+    with pytest.raises(ValueError, match=r"partition \d: there are no labels"):
         model.score(cut[0])
 
 
