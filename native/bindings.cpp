@@ -609,7 +609,9 @@ nb::dict kernel_state_py(const KernelLearner& learner) {
   return s;
 }
 
-KernelLearner kernel_learner_from_state(const nb::dict& s) {
+// With `reduce` there may be more support vectors than the budget allows, until it has been called;
+// what the maintenance remembers is then made anew.
+KernelLearner kernel_learner_from_state(const nb::dict& s, bool reduce = false) {
   KernelLearner learner = new_kernel_learner(
       get<std::int64_t>(s, "n_features"), get<std::int32_t>(s, "n_classes"), get<double>(s, "lam"),
       get<std::string>(s, "kernel"), get<double>(s, "gamma"), get<double>(s, "coef0"),
@@ -625,7 +627,8 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   need(vectors.shape(1) == static_cast<std::size_t>(support.machine().n_features()) &&
            n_classes == static_cast<std::size_t>(support.machine().n_classes()) &&
            coef.shape(0) == n && born.shape(0) == n &&
-           (learner.config_.budget == 0 || n <= static_cast<std::size_t>(learner.config_.budget)),
+           (reduce || learner.config_.budget == 0 ||
+            n <= static_cast<std::size_t>(learner.config_.budget)),
        "learner state: shapes differ");
   need(s["sums"].is_none() != support.averages(), "learner state: sums and average disagree");
   std::optional<In<float, 2>> sums;
@@ -644,7 +647,8 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
     support.weigh(slot);
   }
   // Projection remembers an inverse, row by row, and its ridge.
-  need(memory.shape(0) == (learner.config_.maintenance == "project" ? n * (n + 1) / 2 + 1 : 0),
+  const bool remembers = learner.config_.maintenance == "project" && !reduce;
+  need(memory.shape(0) == (remembers ? n * (n + 1) / 2 + 1 : 0),
        "learner state: memory of the maintenance differs");
   for (std::size_t i = 0; i < memory.shape(0); ++i)
     need(std::isfinite(memory(i)), "learner state: a number is not finite");
@@ -668,6 +672,10 @@ KernelLearner kernel_learner_from_state(const nb::dict& s) {
   need(learner.t_ >= 1 && learner.t_ <= kMostSteps && learner.scale_ > 0 &&
            learner.n_maintained_ >= 0 && std::isfinite(learner.config_.lam),
        "learner state: out of range");
+  if (reduce) {
+    nb::gil_scoped_release release;
+    learner.reduce();
+  }
   return learner;
 }
 
@@ -1077,6 +1085,13 @@ NB_MODULE(_native, m) {
       .def_prop_ro("degradation", read<KernelLearner>([](const KernelLearner& l) {
                      return l.t_ > 1 ? l.degradation_ / static_cast<double>(l.t_ - 1) : 0.0;
                    }))
+      .def_static("reduced", [](const nb::dict& s) { return kernel_learner_from_state(s, true); },
+                  "state"_a)
+      .def("freeze",
+           [](KernelLearner& l) {
+             const Locked locked(l);
+             l.support_.freeze();
+           })
       .def("__getstate__", &kernel_state_py)
       .def("__setstate__", [](KernelLearner& l, const nb::dict& s) {
         new (&l) KernelLearner(kernel_learner_from_state(s));

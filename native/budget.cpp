@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "merging.hpp"
 
 namespace multiplane {
 
+void Maintenance::shrink(Support& support, int most, const std::function<double()>& draw,
+                         const std::function<void(double)>& moved) {
+  while (support.size() > most)
+    moved(std::sqrt(reduce(support, {-1, nullptr, nullptr, draw()}, false).squared_norm));
+}
+
 Change Removal::reduce(Support& support, const Newest& newest, bool want_inner) {
-  const int n = support.size();
-  const int p = random_ ? std::min(static_cast<int>(newest.draw * n), n - 1) : support.smallest();
+  const int first = support.frozen(), n = support.size() - first;
+  const int p = random_ ? first + std::min(static_cast<int>(newest.draw * n), n - 1)
+                        : support.smallest();
   Change change;
   // k(v, v) < 0 can be had from kernels that are not positive definite
   change.squared_norm = static_cast<double>(support.weight(p)) * std::fabs(support.self(p));
@@ -130,6 +138,11 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
   return change;
 }
 
+void Merging::shrink(Support& support, int most, const std::function<double()>& draw,
+                     const std::function<void(double)>& moved) {
+  Merging(false).Maintenance::shrink(support, most, draw, moved);
+}
+
 std::vector<double> Projection::memory() const {
   std::vector<double> all = inverse_.lower();
   all.push_back(inverse_.ridge());
@@ -240,6 +253,37 @@ Change Projection::reduce(Support& support, const Newest& newest, bool) {
   support.remove(p);
   support.weigh_all();
   return change;
+}
+
+void Projection::shrink(Support& support, int most, const std::function<double()>& draw,
+                        const std::function<void(double)>& moved) {
+  std::vector<int> order(static_cast<std::size_t>(support.size()));
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int i, int j) { return support.smaller(j, i); });
+  const KernelMachine& machine = support.machine();
+  Support anew(machine.n_features(), machine.n_classes(), machine.kernel(), support.averages());
+  anew.reserve(std::min(support.size(), most + 1));
+  std::vector<float> x(static_cast<std::size_t>(machine.n_features()));
+  std::vector<float> dots(static_cast<std::size_t>(anew.n_lanes())), kernels(dots.size());
+  inverse_ = {};
+  for (int i : order) {
+    machine.copy_vector(i, x.data());
+    const int slot = anew.add({Row::Kind::dense, x.data(), nullptr, machine.n_features()},
+                              machine.squared_norm_of(i), support.born(i));
+    for (int c = 0; c < machine.n_classes(); ++c) {
+      anew.machine().set_coef(c, slot, machine.coef(c, i));
+      if (anew.averages()) anew.set_sum(c, slot, support.sum(c, i));
+    }
+    anew.weigh(slot);
+    anew.row(x.data(), machine.squared_norm_of(i), dots.data(), kernels.data());
+    kernels[static_cast<std::size_t>(slot)] = anew.self(slot);
+    const Newest newest{slot, dots.data(), kernels.data(), draw()};
+    if (anew.size() > most)
+      moved(std::sqrt(reduce(anew, newest, false).squared_norm));
+    else
+      added(anew, newest);
+  }
+  support = std::move(anew);
 }
 
 std::unique_ptr<Maintenance> maintenance_named(const std::string& name) {

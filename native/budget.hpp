@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ class Maintenance {
   // A support vector came and fits into the budget.
   virtual void added(const Support&, const Newest&) {}
   virtual Change reduce(Support& support, const Newest& newest, bool want_inner) = 0;
+  // One fewer again and again, until there are `most`; what is remembered is made anew. `draw` gives
+  // numbers for those who cast lots, `moved` is told each |delta|.
+  virtual void shrink(Support& support, int most, const std::function<double()>& draw,
+                      const std::function<void(double)>& moved);
 
   // What it remembers, as an array; empty for most.
   virtual std::vector<double> memory() const { return {}; }
@@ -53,6 +58,9 @@ class Merging : public Maintenance {
  public:
   explicit Merging(bool all_pairs) : all_pairs_(all_pairs) {}
   Change reduce(Support& support, const Newest& newest, bool want_inner) override;
+  // The smallest first, always: all pairs of some thousand vectors would take hours.
+  void shrink(Support& support, int most, const std::function<double()>& draw,
+              const std::function<void(double)>& moved) override;
 
  private:
   // Dots and kernel values of support vector m with all lanes.
@@ -71,6 +79,9 @@ class Projection : public Maintenance {
  public:
   void added(const Support& support, const Newest& newest) override;
   Change reduce(Support& support, const Newest& newest, bool want_inner) override;
+  // The vectors come anew, the largest first: the inverse never has more than `most` rows.
+  void shrink(Support& support, int most, const std::function<double()>& draw,
+              const std::function<void(double)>& moved) override;
   // The inverse, then its ridge.
   std::vector<double> memory() const override;
   void remember(const std::vector<double>& memory, int n) override;

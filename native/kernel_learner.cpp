@@ -60,7 +60,7 @@ void KernelLearner::insert(KernelBlock& block, int r, std::int32_t y, std::int32
     maintain(newest, block);
   else
     maintenance_->added(support_, newest);
-  if (config_.ball_projection) project();
+  if (config_.ball_projection) project(t_);
 }
 
 void KernelLearner::maintain(const Newest& newest, KernelBlock& block) {
@@ -86,9 +86,27 @@ void KernelLearner::maintain(const Newest& newest, KernelBlock& block) {
   }
 }
 
+void KernelLearner::reduce() {
+  ++version_;
+  double norm = std::sqrt(std::max(squared_norm_, 0.0));
+  // Draws are numbered backwards from 0: steps have the positive numbers.
+  std::int64_t n_drawn = n_maintained_;
+  maintenance_->shrink(
+      support_, config_.budget ? config_.budget : support_.size(),
+      [&] { return uniform(config_.seed, -n_drawn++); },
+      [&](double length) {
+        norm += scale_ * length;
+        degradation_ += scale_ * length;
+        ++n_maintained_;
+      });
+  squared_norm_ = norm * norm;
+  norm_is_exact_ = false;
+  if (config_.ball_projection) project(t_ - 1);
+}
+
 // Back into the ball |W| <= 1/sqrt(lam), that is |U| <= sqrt(lam) t, by a global factor.
-void KernelLearner::project() {
-  const double limit = config_.lam * static_cast<double>(t_) * static_cast<double>(t_);
+void KernelLearner::project(std::int64_t t) {
+  const double limit = config_.lam * static_cast<double>(t) * static_cast<double>(t);
   if (squared_norm_ <= limit) return;
   if (!norm_is_exact_) {
     squared_norm_ = scale_ * scale_ * support_.squared_norm();

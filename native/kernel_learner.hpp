@@ -41,6 +41,8 @@ class KernelLearner {
   LearnerCounts learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
                       const std::int32_t* y, const float* weight, float largest = 0, LearnerCounts counts = {});
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
+  // From any number of support vectors to what the budget allows, and into the ball.
+  void reduce();
   // The model: W^(t), or its average.
   KernelMachine snapshot() const;
 
@@ -63,7 +65,7 @@ class KernelLearner {
   void insert(KernelBlock& block, int r, std::int32_t y, std::int32_t rival, float weight,
               double gap);
   void maintain(const Newest& newest, KernelBlock& block);
-  void project();
+  void project(std::int64_t t);
   void fold_scale();
   void next_step();
 };

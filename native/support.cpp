@@ -67,6 +67,11 @@ void Support::set_mixture(int to, int a, double x, int b, double y) {
 }
 
 void Support::weigh(int i) {
+  if (i < frozen_) {
+    weight_[static_cast<std::size_t>(i)] = 0;
+    size_[static_cast<std::size_t>(i)] = std::numeric_limits<float>::infinity();
+    return;
+  }
   double sum = 0;
   for (int c = 0; c < machine_.n_classes(); ++c) {
     const double a = machine_.coef(c, i);

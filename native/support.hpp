@@ -38,6 +38,13 @@ class Support {
   void add_scaled(int to, int from, double factor);
   // alpha_to = x alpha_a + y alpha_b, in the sums too
   void set_mixture(int to, int a, double x, int b, double y);
+  // Those that are there now shall be neither the smallest nor a partner of anyone: to maintenance
+  // they look like empty lanes.
+  void freeze() {
+    frozen_ = size();
+    weigh_all();
+  }
+  int frozen() const { return frozen_; }
   // After coefficients of i have changed: |alpha_i|^2 anew.
   void weigh(int i);
   void weigh_all();
@@ -51,6 +58,10 @@ class Support {
   void set_born(int i, std::int64_t t) { born_[static_cast<std::size_t>(i)] = t; }
 
   // The one whose removal changes the model least, |alpha|^2 k(v, v); of equals the oldest.
+  bool smaller(int i, int j) const {
+    const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+    return size_[a] < size_[b] || (size_[a] == size_[b] && born_[a] < born_[b]);
+  }
   int smallest() const { return loops().smallest(size_.data(), born_.data(), machine_.n_tiles()); }
 
   // Products and kernel values of x with all lanes, for x given close together.
@@ -79,6 +90,7 @@ class Support {
  private:
   KernelMachine machine_;
   bool average_;
+  int frozen_ = 0;
   std::vector<std::vector<float>> sums_;
   std::vector<float> weight_, self_;
   std::vector<float> size_;  // |alpha|^2 |k(v, v)|, infinity for empty lanes

@@ -55,6 +55,8 @@ class KernelTwin:
         self.loss = self.degradation = self.A_weight = 0.0
         self.updates = self.mistakes = self.projected = 0  # the last: back into the ball
         self.E = []  # ‖ΔU‖ of every maintenance
+        self.drawn = None  # lots drawn by `reduce`
+        self.frozen = 0  # so many vectors are not maintained
 
     def k(self, X, V):
         return kernel(self.kernel, X, V, **self.parameters)
@@ -112,7 +114,12 @@ class KernelTwin:
 
     def smallest(self):
         """Of equals the oldest; equal is what float32 cannot tell apart."""
-        return np.lexsort([self.born, self.norms().astype(np.float32)])[0]
+        return self.ascending()[0]
+
+    def ascending(self):
+        sizes = self.norms().astype(np.float32)
+        sizes[: self.frozen] = np.inf
+        return np.lexsort([self.born, sizes])
 
     def remove(self):
         p = self.smallest()
@@ -120,7 +127,8 @@ class KernelTwin:
         self.drop(p)
 
     def random(self):
-        p = int(uniform(self.seed, self.t) * len(self.V))
+        draw = uniform(self.seed, self.t if self.drawn is None else -self.drawn)
+        p = self.frozen + int(draw * (len(self.V) - self.frozen))
         self.E.append(np.sqrt(self.norms()[p]))
         self.drop(p)
 
@@ -142,6 +150,7 @@ class KernelTwin:
         h = best_h(a, b, c, s)
         cost = np.maximum(merge_cost(h, a, b, c, s), 0)
         cost[(c < a) | (np.arange(len(c)) == m)] = np.inf
+        cost[: self.frozen] = np.inf
         n = int(cost.argmin())
         return cost[n], m, n, h[n], s[n]
 
@@ -156,3 +165,26 @@ class KernelTwin:
 
     def merge_all(self):
         self.merge(min(self.partner(m) for m in range(len(self.V)))[1])
+
+    # --- more vectors than the budget -------------------------------------------------------
+
+    def reduce(self):
+        """Projection lets them come anew, the largest first; others take one after the other."""
+        maintain = getattr(self, self.maintenance.removesuffix("-all"))
+        before = len(self.E)
+        if self.maintenance == "project":
+            order = self.ascending()[::-1]
+            rows = [getattr(self, name)[order] for name in ("V", "U", "A", "born")]
+            self.V, self.U, self.A, self.born = (a[:0] for a in rows)
+            for x, alpha, a, born in zip(*rows, strict=True):
+                self.append(x, alpha)
+                self.A[-1], self.born[-1] = a, born
+                if len(self.V) > self.budget:
+                    maintain()
+        else:
+            self.drawn = before
+            while len(self.V) > self.budget:
+                maintain()
+                self.drawn += 1
+            self.drawn = None
+        self.degradation += sum(self.E[before:])
