@@ -199,18 +199,22 @@ def test_rows_at_right_angles_are_learnt_as_if_one_after_the_other():
     assert ours["t"] == theirs["t"] == 13
     np.testing.assert_array_equal(ours["vectors"], theirs["vectors"])
     np.testing.assert_array_equal(scaled(ours), scaled(theirs))
+    np.testing.assert_array_equal(ours["born"], np.repeat([1, 5, 9], 4))
 
 
 def test_rows_weigh_the_same_wherever_they_are():
-    """A part of 1 row and one of 9, without new vectors: the mean is that of ten rows."""
-    X, y = np.ones((10, 1), np.float32), np.zeros(10, np.int32)
+    """A part of 1 row and one of 3: all are updates, on four axes."""
+    X, y = np.eye(4, dtype=np.float32), np.zeros(4, np.int32)
     state = start(X, 2, kernel="linear", budget=0)
-    state = rounds(state, [(X[:1], y[:1]), (X[:0], y[:0])])
     mixing, examples = KernelMixing(2), Examples(Matrix(X), y)
-    deltas = [mixing.local_step(state, examples, rows, 0) for rows in (np.arange(1), np.arange(9))]
-    delta = mixing.merge(deltas)
-    assert (delta.steps, delta.squared_steps, delta.most_steps) == (10, 82, 9)
-    assert mixing.apply(state, delta)["t"] == state["t"] + 8  # 82 / 10
+    rows = (np.arange(1), np.arange(1, 4))
+    delta = mixing.merge([mixing.local_step(state, examples, r, 0) for r in rows])
+    assert (delta.steps, delta.squared_steps, delta.most_steps) == (4, 10, 3)
+    np.testing.assert_array_equal(delta.U[:, 0], [1 / 4, 3 / 4, 3 / 4, 3 / 4])
+    # g = (1/4 · 1 + 3/4 · 3) / (1/16 + 3 · 9/16), cut at 4/3; m = 10/4
+    after = mixing.apply(state, delta)
+    assert after["t"] == 1 + round(4 / 3 * 10 / 4)
+    np.testing.assert_allclose(scaled(after)[:, 0], [1 / 3, 1, 1, 1], rtol=1e-6)
 
 
 # --- what holds of any mix ------------------------------------------------------------------
@@ -231,6 +235,9 @@ def test_rounds_keep_the_budget_and_the_ball(maintenance, average):
         assert norm <= np.sqrt(1e-3) * (state["t"] - 1) * (1 + 1e-5)
         assert norm**2 <= state["squared_norm"] * (1 + 1e-5)
     assert state["seed"] == 5
+    if average:  # a round has the weight of its steps: Σ λ t⁴, of which each round is interpolated
+        weight = 1e-3 * np.sum(np.arange(state["t"], dtype=float) ** 4)
+        assert state["average_weight"] / state["average_unit"] == pytest.approx(weight, rel=0.1)
     assert 20 < state["t"] <= 1 + 5 * 9 * 10
     assert np.mean(learner_of(state).snapshot().winners(native_rows(X, "dense")) == y) > 0.5
     learner_of(state).learn(native_rows(X, "dense"), y.astype(np.int32))  # a learner like any other
@@ -302,6 +309,11 @@ def test_parts_draw_lots_of_their_own():
     X, y = problem(n=200)
     mixing, examples = KernelMixing(3), Examples(Matrix(X), y.astype(np.int32))
     state = start(X, 3, maintenance="random", budget=10)
+    before = mixing.apply(state, mixing.local_step(state, examples, np.arange(100), 0))
+    for number in range(3):  # of what came to a part nothing is lost
+        delta = mixing.local_step(before, examples, np.arange(100, 200), number)
+        assert len(before["vectors"]) == len(delta.vectors) == 10
+        np.testing.assert_array_equal(delta.U[:10], 0)
     kept = {
         mixing.local_step(state, examples, np.arange(200), number).vectors.tobytes()
         for number in range(3)

@@ -84,7 +84,7 @@ class KernelMixing:
             learner.__setstate__(state)
             counts = _learn(learner, examples, order)
             return Alone(learner.__getstate__(), counts)
-        budget = state["budget"] and len(state["vectors"]) + state["budget"]
+        budget = state["budget"] and min(len(state["vectors"]) + state["budget"], 2**30)
         seed = (state["seed"] + number * _BETWEEN_SEEDS) % 2**64
         learner.__setstate__({**state, "budget": budget, "seed": seed})
         learner.freeze()
