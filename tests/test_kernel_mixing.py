@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from helpers import integers, native_rows, problem
+from helpers import csr, integers, native_rows, problem
 from test_kernel_twin import WHOLE, assert_equal, learn_both, pair, scaled
 
 from multiplane import _native
@@ -202,6 +202,17 @@ def test_rows_at_right_angles_are_learnt_as_if_one_after_the_other():
     np.testing.assert_array_equal(ours["born"], np.repeat([1, 5, 9], 4))
 
 
+def test_the_average_of_a_first_round_is_the_mean():
+    """One step each: the only model that a part has met."""
+    X, y = np.eye(4, dtype=np.float32), np.arange(4, dtype=np.int32) % 2
+    state = start(X, 2, kernel="linear", budget=0, lam=0.1, average=True)
+    state = rounds(state, [(X[i : i + 1], y[i : i + 1]) for i in range(4)])
+    np.testing.assert_allclose(
+        learner_of(state).snapshot().coef, scaled(state) / (0.1 * 4), rtol=1e-6
+    )
+    assert abs(scaled(state)).tolist() == [[1, 1]] * 4
+
+
 def test_rows_weigh_the_same_wherever_they_are():
     """A part of 1 row and one of 3: all are updates, on four axes."""
     X, y = np.eye(4, dtype=np.float32), np.zeros(4, np.int32)
@@ -263,8 +274,11 @@ def test_merging_is_associative_without_a_budget():
 
 
 @pytest.mark.parametrize("maintenance", ["merge", "project", "remove"])
-def test_merging_is_associative_up_to_the_degradation(maintenance):
-    mixing, _, deltas = deltas_of(*problem(n=301), 6, budget=10, maintenance=maintenance)
+@pytest.mark.parametrize("lam", [0.01, 1e-6])
+def test_merging_is_associative_up_to_the_degradation(maintenance, lam):
+    """The ball, which is small for a small λ, is for U and not for what is added to it."""
+    mixing, _, deltas = deltas_of(*problem(n=301), 6, budget=10, maintenance=maintenance,
+                                  lam=lam, ball_projection=True)  # fmt: skip
     union = KernelMixing(6).merge(
         [replace(d, settings={**d.settings, "budget": 0}) for d in deltas]
     )
@@ -321,17 +335,18 @@ def test_parts_draw_lots_of_their_own():
     assert len(kept) == 3
 
 
-def test_rows_of_other_kinds():
-    """float64 is converted chunk by chunk; sparse rows and arrays give the same."""
+def test_rows_of_other_kinds(monkeypatch):
+    """float64 is converted some rows at a time; all give the same, counts too."""
+    monkeypatch.setattr("multiplane.data._examples._CHUNK_BYTES", 11 * 7 * 4)
     X, y = problem(n=90)
-    kinds = (X, X.astype(np.float64), np.asfortranarray(X))
-    ends = [
-        rounds(start(X, 3, maintenance="merge"), [(Z[:40], y[:40].astype(np.int32)),
-                                                  (Z[40:], y[40:].astype(np.int32))], 2)
-        for Z in kinds
-    ]  # fmt: skip
-    for end in ends[1:]:
-        assert_same_bytes(end, ends[0])
+    state, mixing, order = start(X, 3, maintenance="merge"), KernelMixing(2), np.arange(5, 85)
+    deltas = [
+        mixing.local_step(state, Examples(Matrix(Z), y.astype(np.int32)), order, 1)
+        for Z in (X, X.astype(np.float64), csr(X))
+    ]
+    for delta in deltas:
+        assert delta.counts == deltas[0].counts
+        assert_same_bytes(mixing.apply(state, delta), mixing.apply(state, deltas[0]))
 
 
 @pytest.mark.parametrize("sort", [False, True])
