@@ -110,6 +110,7 @@ class KernelMixing:
         if not delta.steps:
             return state
         vectors = np.concatenate([state["vectors"], delta.vectors])
+        # of Δ as reductions on the way have left it, for that is what is added
         squared_length = _squared_norm(delta.settings, vectors, delta.U)
         g = 1.0
         if squared_length > 0:
