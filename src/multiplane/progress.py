@@ -24,7 +24,7 @@ class Listener(Protocol):
 class Event:
     """One entry of ``history_``."""
 
-    event: str  # "pass", "prune", "iteration", "stage"
+    event: str  # "pass", "round", "prune", "iteration", "stage"
     n_iter: int
     facts: dict[str, Any]  # of the solver's own: how many hyperplanes, the loss, …
     seconds: float  # of training since the beginning
@@ -61,6 +61,19 @@ class Printer:
 
     def pruned(self, event: Event) -> None:
         pass
+
+    def round_ended(self, event: Event, n_rounds: int) -> None:
+        """A line, or with ``verbose=1`` one a second at most; the last round ends the pass."""
+        number, now = event.extra["round"], time.monotonic()
+        hasty = self.verbose < 2 and now - self._shown < 1.0
+        if not self.verbose or hasty or number == n_rounds:
+            return
+        self._shown = now
+        print(
+            f"[{self.name}] {self.task} {event.n_iter}/{self.max_iter}  round {number}/{n_rounds}  "
+            f"{event.words}  {event.seconds:.2f} s",
+            flush=True,
+        )
 
     def pass_ended(self, event: Event) -> None:
         start = "\r" if self.verbose > 1 else ""

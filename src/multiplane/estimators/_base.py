@@ -28,13 +28,21 @@ from sklearn.utils.validation import (
 from multiplane import _native
 from multiplane.data import Examples, Matrix, Source, check_sparse, filled, open_source, widened
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
-from multiplane.estimators._checks import NoWeightError, class_weights, unchanged_on_error
+from multiplane.estimators._checks import (
+    NoWeightError,
+    class_weights,
+    new_seed,
+    unchanged_on_error,
+)
 from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
 from multiplane.estimators._monitor import Monitor, Recorder
+from multiplane.estimators._parts_training import PartsTraining
+from multiplane.estimators._rounds import Mixing, Reading
 from multiplane.estimators._streams import Callback, Plan, Printed, StreamTraining, check_scale
 from multiplane.estimators._training import Maker, Training, Validation
 from multiplane.models._scaling import Scaling
 from multiplane.progress import Event
+from multiplane.solvers._engine import Engine
 from multiplane.solvers._selection import progressive
 from multiplane.solvers._sgd import Assignment, Online, Result, Settings, fit, one_pass
 from multiplane.solvers._tally import Learner, Tally
@@ -225,6 +233,55 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 training.tally,
             )
             self._tidy_up(given)
+            monitor.finish()
+        self._finish(result)
+        return self
+
+    @with_callbacks
+    def _fit_parts(
+        self,
+        engine: Engine,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: Any = None,
+        mixing: Literal["mean", "sum"] | None = None,
+        rounds: int | None = None,
+    ) -> Self:
+        """Learn from rows that lie in several places, in rounds: each part learns a share of its
+        rows, and what they have learnt is mixed.
+
+        Validation data are arrays here. `mixing` and `rounds` (a pass; for the sum: in the first
+        pass, and after that in inverse proportion to its number): see solvers/_mixing.py; None: as
+        is best for the algorithm. `checkpoint.write(estimator)` is called after each round, and
+        `checkpoint.resume(estimator)` at the beginning: whether it has given the estimator what an
+        earlier call had learnt.
+        """
+        self._validate_params()
+        if self.early_stopping and X_val is None and y_val is None:
+            raise ValueError(
+                "early_stopping=True needs X_val and y_val here: rows cannot be held out of "
+                "partitions that stay where they are; pass both, or set early_stopping=False"
+            )
+        with unchanged_on_error(self):
+            for name in [name for name in vars(self) if _is_learnt(name)]:
+                delattr(self, name)
+            training = PartsTraining(self, engine, mixing, rounds, checkpoint)
+            if not training.begin():
+                return self
+            validation = self._validation(X_val, y_val, self.classes_)
+            monitor = Monitor(
+                self,
+                None,
+                None,
+                task="pass",
+                n_tasks=self._settings().max_iter,
+                score=None if validation is None else partial(self._accuracy, *validation),
+                attributes=self._attributes_then,
+                tol=self.tol or 0.0,
+                patience=self._patience(),
+            )
+            result = training.run(monitor)
             monitor.finish()
         self._finish(result)
         return self
@@ -516,6 +573,27 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Called after the last pass over a source; `rows`: all of them once more, block by block,
         where that is little work beside the passes before."""
 
+    # How parts are mixed, and in how many rounds: what `_fit_parts` has measured as best.
+    _mixing_rule: ClassVar[Literal["mean", "sum"]] = "mean"
+    _mixing_rounds: ClassVar[dict[str, int]] = {"mean": 32, "sum": 2048}
+
+    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> Mixing:
+        raise NotImplementedError(f"{type(self).__name__} cannot learn in several places")
+
+    def _final_reading(self, reading: Reading) -> Reading:
+        """How rows are read once the learner is there."""
+        return reading
+
+    def _parts_passes(self) -> int:
+        """Passes over parts, as far as they are known before the start."""
+        return int(self.max_iter)
+
+    def _passes_known(self, n_rows: int, n_features: int) -> None:
+        """For those who choose the number of passes once the learner is there."""
+
+    def _tidy_up_parts(self, engine: Engine, reading: Reading) -> None:
+        """Called after the last pass over parts."""
+
     def _make_learner(self, examples: Examples, n_classes: int, seed: int) -> Learner:
         raise NotImplementedError
 
@@ -770,7 +848,3 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 def _is_learnt(name: str) -> bool:
     learnt = ("_training", "_opening", "_scaling", "_n_passes")
     return name in learnt or (name.endswith("_") and not name.startswith("_"))
-
-
-def new_seed(random: np.random.RandomState) -> int:
-    return int(random.randint(np.iinfo(np.int32).max))

@@ -34,6 +34,10 @@ def as_local(model: Any) -> Any:
     return model.to_local() if hasattr(model, "to_local") else model
 
 
+def new_seed(random: np.random.RandomState) -> int:
+    return int(random.randint(np.iinfo(np.int32).max))
+
+
 def class_weights(
     class_weight: Any,
     y: NDArray[Any],
@@ -60,6 +64,8 @@ def class_weights(
         raise ValueError(f"class weights must not be negative or infinite, got {weights}")
     return np.array(weights)[position]
 
+
+UNFINISHED = "unfinished"  # the stop_reason_ of a training in a checkpoint
 
 NO_TRAINING = (
     "this model was saved without its training and cannot go on from there; save it with "

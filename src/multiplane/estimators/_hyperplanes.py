@@ -14,6 +14,7 @@ from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier
 from multiplane.estimators._docs import COMMON
 from multiplane.models._hyperplanes import HyperplaneModel
+from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, drawn
 from multiplane.solvers._sgd import Alternating, Assignment, Online, Settings
 
 _SHARED = """
@@ -159,6 +160,10 @@ class HyperplaneClassifier(StreamClassifier):
             prune_threshold=self.prune_threshold,
             shuffle=bool(self.shuffle),
         )
+
+    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
+        batch = getattr(self, "mode", "online") == "batch" and n_iter > 0
+        return HyperplaneMixing(n_parts, rule, Best() if batch else None)
 
     def _assignment(
         self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
@@ -376,12 +381,10 @@ class MMClassifier(HyperplaneClassifier):
     ) -> Assignment:
         if learner.t > 1:  # a warm start: the hyperplanes mean something already
             return Alternating(examples.assign(learner, self._n_threads()), self._n_threads())
-        # Ids were given out class by class, so a class's ids are first ... first + count - 1.
-        counts = learner.class_counts.astype(np.int64)
-        first = np.cumsum(counts) - counts
-        draws = random.random_sample(len(examples))
-        z = first[examples.y] + (draws * counts[examples.y]).astype(np.int64)
-        return Alternating(z.astype(np.int32), self._n_threads())
+        return Alternating(drawn(learner, examples, random), self._n_threads())
+
+    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
+        return HyperplaneMixing(n_parts, rule, Best() if n_iter else Drawn(0))
 
 
 @_document
@@ -511,6 +514,7 @@ class GAMMClassifier(AMMClassifier):
     """
 
     _max_iter, _c = 15, 50.0
+    _mixing_rule = "sum"  # many hyperplanes, few rows for each: nothing to take the mean of
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AMMClassifier._parameter_constraints,
         "growth": [Interval(Real, 0, 1, closed="both")],

@@ -15,10 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from multiplane import _native
 from multiplane.data import Examples, Matrix
-from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
+from multiplane.estimators._base import StreamClassifier, Stretch
+from multiplane.estimators._checks import new_seed
 from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._monitor import Recorder
 from multiplane.models._kernels import KernelModel
+from multiplane.solvers._kernel_mixing import KernelMixing
 from multiplane.solvers._tally import Tally
 
 # Kernel values beyond this could leave float32 in sums.
@@ -423,6 +425,9 @@ class BudgetedPegasosClassifier(KernelClassifier):
             seed=seed,
             **self._kernel(),
         )
+
+    def _mixing(self, n_parts: int, rule: Any, n_iter: int) -> KernelMixing:
+        return KernelMixing(n_parts)
 
     def _averages(self) -> bool:
         if self.average == "auto":

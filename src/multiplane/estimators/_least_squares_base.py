@@ -40,7 +40,7 @@ from multiplane._arrays import (
     to_numpy,
 )
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
-from multiplane.estimators._checks import NO_TRAINING, class_weights, unchanged_on_error
+from multiplane.estimators._checks import NO_TRAINING, UNFINISHED, class_weights, unchanged_on_error
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
 from multiplane.estimators._monitor import Monitor
 from multiplane.features._base import FeatureGenerator, Source
@@ -55,7 +55,6 @@ from multiplane.solvers._sums import Targets
 if TYPE_CHECKING:
     from multiplane.estimators._parts import Seen
 
-UNFINISHED = "unfinished"  # the stop_reason_ of a training in a checkpoint
 GO_ON = "set warm_start=False to start anew"
 ONE_LABEL = "class_weight is for one label a row; pass sample_weight for several"
 

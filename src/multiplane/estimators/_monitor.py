@@ -12,11 +12,11 @@ from multiplane.progress import Event, Printer
 
 # A stream can go on for ever, its history cannot: neighbours are joined when it gets this long.
 _LONGEST_HISTORY = 2_000
-STREAMED = ("partial_fit", "prune")
+STREAMED = ("partial_fit", "prune", "round")
 
 
 def joined(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Half as many entries of `partial_fit` calls and of prunings: each two become one."""
+    """Half as many entries of `partial_fit` calls, prunings and rounds: each two become one."""
     out: list[dict[str, Any]] = []
     t_before: dict[str, int] = {}
     waiting: dict[str, dict[str, Any]] = {}
@@ -26,7 +26,7 @@ def joined(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if kind == "pass":
             out += [*waiting.values(), entry]
             waiting.clear()
-            t_before = dict.fromkeys(("partial_fit", "prune"), entry["t"])
+            t_before = dict.fromkeys(STREAMED, entry["t"])
         elif first is None:
             waiting[kind] = entry
         else:
@@ -112,6 +112,11 @@ class Monitor(Recorder):
 
     def rows_seen(self, done: int, total: int) -> None:
         self.printer.rows_seen(done % max(total, 1) or total, total)
+
+    def round_ended(self, event: Event, n_rounds: int) -> None:
+        """Of a training in several places."""
+        self._write(event)
+        self.printer.round_ended(event, n_rounds)
 
     def pass_ended(self, event: Event) -> str | None:
         reason = self._validate(event)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import time
+import uuid
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -18,21 +19,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from multiplane import _native
 from multiplane.data import Examples, Matrix, Source
-from multiplane.estimators._base import StreamClassifier, Stretch, new_seed
+from multiplane.estimators._base import StreamClassifier, Stretch
+from multiplane.estimators._checks import new_seed
 from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._hyperplanes import ATTRIBUTES, HyperplaneClassifier
 from multiplane.estimators._labels import find, ranks
 from multiplane.estimators._monitor import Recorder
+from multiplane.estimators._rounds import FEW, SAMPLE, Reading, Winners, united, winners
 from multiplane.estimators._training import Training
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
+from multiplane.solvers._engine import Engine
+from multiplane.solvers._mixing import HyperplaneMixing
 from multiplane.solvers._selection import Fold, Search, Trial, folds
 from multiplane.solvers._sgd import Annealed, Assignment, Settings, annealed
 from multiplane.solvers._tally import Tally
 from multiplane.solvers._tangents import Start, tangents
 
-_SAMPLE = 10_000, 40_000  # rows to choose settings and to place centres with: a fifth, in between
-_FEW = 50  # rows of a class that a sample has, if there are so many
 _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
@@ -164,6 +167,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _looks_at_values = True
+    _mixing_rounds: ClassVar[dict[str, int]] = {"mean": 8, "sum": 2048}
     _can_widen = False  # the scale of a feature is found from the first rows
 
     # A model without an average or a constant feature is not offered.
@@ -224,8 +228,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _go_on(self, examples: Examples) -> None:
         self._check_kind(examples.X.source)
         self._opening = None
+        self._passes_known(len(examples.rows()), examples.X.shape[1])
+
+    def _passes_known(self, n_rows: int, n_features: int) -> None:
         if isinstance(self.max_iter, str):
-            a_pass = len(examples.rows()) * _size(len(self._training.learner), examples.X)
+            a_pass = n_rows * _size(len(self._training.learner), n_features)
             self._n_passes = _passes(20, _WORK / a_pass, 100)
         else:
             self._n_passes = int(self.max_iter)
@@ -235,11 +242,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
         began = time.perf_counter()
         random = np.random.RandomState(seed)
         rows = examples.rows()
-        sample = _sample(examples.y, rows, random)
+        n_rows = len(rows) if self._expected is None else self._expected[0]
+        sample = _sample(examples.y, rows, random, n_rows)
         X, y = examples.X.source[sample], examples.y[sample]
         weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
-        n_rows = len(rows) if self._expected is None else self._expected[0]
         self.settings_ = self._choose(X, y, weight, n_classes, n_rows, random, try_settings)
         self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
         self.alpha_ = self.settings_["alpha"]
@@ -370,6 +377,20 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _tidy_up(self, examples: Examples) -> None:
         """Drop hyperplanes that win nowhere, but leave every class one."""
         self._keep_winners(self._winners(examples.X)[examples.rows()])
+        self._calm_down()
+
+    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
+        return HyperplaneMixing(n_parts, rule)
+
+    def _final_reading(self, reading: Reading) -> Reading:
+        return replace(reading, scaling=self._scaling, key=uuid.uuid4().hex)
+
+    def _parts_passes(self) -> int:
+        return 20 if isinstance(self.max_iter, str) else int(self.max_iter)
+
+    def _tidy_up_parts(self, engine: Engine, reading: Reading) -> None:
+        found = engine.run(winners, Winners(reading, self._hyperplane_learner.snapshot()), united)
+        self._keep_winners(found)
         self._calm_down()
 
     def _winners(self, X: Matrix) -> NDArray[np.int32]:
@@ -526,7 +547,7 @@ class Trials:
             learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
             weight = self.weight[train].astype(np.float32) if self.weighted else None
             examples = Examples(Matrix(learnt), y, weight)
-            wanted = _TRIAL_WORK / (len(y) * _size(len(learner), examples.X))
+            wanted = _TRIAL_WORK / (len(y) * _size(len(learner), examples.X.shape[1]))
             n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, 25)
             random = np.random.RandomState(self.seed)  # the same order in each trial
             annealed = Annealed(float(clf.sharing), n_passes)
@@ -546,9 +567,9 @@ def _start(
     return tangents(X, y, n_classes, np.maximum(numbers, 1), random)
 
 
-def _size(n_hyperplanes: int, X: Matrix) -> int:
+def _size(n_hyperplanes: int, n_features: int) -> int:
     """Numbers in a model."""
-    return max(1, n_hyperplanes) * (X.shape[1] + 1)
+    return max(1, n_hyperplanes) * (n_features + 1)
 
 
 def _passes(fewest: int, wanted: float, most: int) -> int:
@@ -556,9 +577,10 @@ def _passes(fewest: int, wanted: float, most: int) -> int:
 
 
 def _sample(
-    y: NDArray[np.int32], rows: NDArray[np.int64], random: np.random.RandomState
+    y: NDArray[np.int32], rows: NDArray[np.int64], random: np.random.RandomState, n_rows: int
 ) -> NDArray[np.int64]:
-    """Numbers of at most so many rows, and of some of each class however rare."""
+    """Numbers of at most so many rows, of n_rows altogether, and of some of each class however
+    rare."""
     drawn = random.permutation(rows)
-    taken = (ranks(y[drawn]) < _FEW) | (np.arange(len(drawn)) < np.clip(len(rows) // 5, *_SAMPLE))
+    taken = (ranks(y[drawn]) < FEW) | (np.arange(len(drawn)) < np.clip(n_rows // 5, *SAMPLE))
     return np.sort(drawn[taken])

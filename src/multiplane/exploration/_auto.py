@@ -14,8 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from multiplane.estimators._base import new_seed
-from multiplane.estimators._checks import unchanged_on_error
+from multiplane.estimators._checks import new_seed, unchanged_on_error
 from multiplane.estimators._multiplane import MultiplaneClassifier
 from multiplane.exploration._explore import DTYPES, Exploration, checked, explored, forecast
 from multiplane.exploration._race import MARGIN, fitted

@@ -28,6 +28,7 @@ _FORMS: dict[str, Any] = {
     "bool": bool,
     "str | None": (str, type(None)),
     "tuple[int, int]": list,
+    "tuple[Any, ...] | None": (list, type(None)),
 }
 
 
@@ -50,8 +51,8 @@ class Checkpoint:
                 raise ModelFileError("it is a model, but no checkpoint")
             check_keys(document)
             estimator = estimator_of(document, arrays)
-            plan = _made(Plan, kept["plan"])
-            position = _made(Position, kept["position"])
+            plan = made(Plan, kept["plan"])
+            position = made(Position, kept["position"])
         position.before = tuple(position.before)
         self._check_same(training, estimator, plan, kept["source"])
         training.estimator, training.plan, training.position = estimator, plan, position
@@ -103,7 +104,7 @@ def _source(training: StreamTraining) -> list[Any]:
     return [os.path.basename(source.name), source.n_bytes, source.n_blocks, identity]
 
 
-def _made(kind: Any, values: Any) -> Any:
+def made(kind: Any, values: Any) -> Any:
     forms = {field.name: _FORMS[str(field.type)] for field in fields(kind)}
     if (
         not isinstance(values, dict)

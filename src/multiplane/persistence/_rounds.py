@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from multiplane.estimators._parts_training import Position
 from multiplane.models import _container
 from multiplane.models._container import ModelFileError
 from multiplane.models._files import blaming, check_keys
+from multiplane.persistence._checkpoints import made
 from multiplane.persistence._estimators import _estimator as estimator_of
 from multiplane.persistence._estimators import parts
 
@@ -43,19 +46,24 @@ class Rounds:
         with blaming(self.path):
             document, arrays = _container.read(self.path)
             kept = document.pop("rounds", None)
-            if not isinstance(kept, dict) or kept.keys() != {"data"}:
+            if not isinstance(kept, dict) or kept.keys() != {"data", "position"}:
                 raise ModelFileError("it is a model, but no checkpoint of a training in rounds")
             check_keys(document)
             kept_estimator = estimator_of(document, arrays)
+            position = None if kept["position"] is None else made(Position, kept["position"])
         self._check_same(estimator, kept_estimator, kept["data"])
         parameters = estimator.get_params(deep=False)
         learnt = {name: v for name, v in vars(kept_estimator).items() if name not in parameters}
         vars(estimator).update(learnt)
+        if position is not None:
+            estimator._position = position
         return True
 
     def write(self, estimator: Any) -> None:
+        position = vars(estimator).get("_position")
+        kept = {"data": self.data, "position": None if position is None else asdict(position)}
         document, arrays = parts(estimator, training=True)
-        _container.write(self.path, {**document, "rounds": {"data": self.data}}, arrays)
+        _container.write(self.path, {**document, "rounds": kept}, arrays)
 
     def remove(self) -> None:
         """The training is complete, and its model is with whoever asked for it."""

@@ -15,7 +15,7 @@ from multiplane.reporting._svg import Line, lines
 def training(found: Evaluation) -> Section | None:
     history = list(getattr(found.subject.estimator, "history_", []))
     # Of one kind, so that errors are all over as many rows; with validation scores, if any.
-    whole = [entry for entry in history if entry["event"] not in ("partial_fit", "prune")]
+    whole = [entry for entry in history if entry["event"] not in ("partial_fit", "prune", "round")]
     main = whole if len(whole) > 1 else history
     if len(main) < 2:
         return None

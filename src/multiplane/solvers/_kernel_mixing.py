@@ -33,12 +33,11 @@ from numpy.typing import NDArray
 
 from multiplane import _native
 from multiplane.data import Examples
+from multiplane.solvers._mixing import BETWEEN_SEEDS, learnt
 
 Floats = NDArray[np.float64]
 State = dict[str, Any]
 
-# Seeds of parts are so far apart; odd, and not the step of native/draw.hpp.
-_BETWEEN_SEEDS = 0xD1342543DE82EF95
 _ARRAYS = ("vectors", "coef", "sums", "born", "memory")
 
 
@@ -82,13 +81,13 @@ class KernelMixing:
         learner = _native.KernelLearner.__new__(_native.KernelLearner)
         if self.n_parts == 1:
             learner.__setstate__(state)
-            counts = _learn(learner, examples, order)
+            counts = learnt(learner, examples, order)
             return Alone(learner.__getstate__(), counts)
         budget = state["budget"] and min(len(state["vectors"]) + state["budget"], 2**30)
-        seed = (state["seed"] + number * _BETWEEN_SEEDS) % 2**64
+        seed = (state["seed"] + number * BETWEEN_SEEDS) % 2**64
         learner.__setstate__({**state, "budget": budget, "seed": seed})
         learner.freeze()
-        counts = _learn(learner, examples, order)
+        counts = learnt(learner, examples, order)
         return _difference(state, learner.__getstate__(), counts)
 
     def merge(self, deltas: Sequence[Any]) -> Any:
@@ -139,19 +138,6 @@ class KernelMixing:
             N,
             D + f * delta.D,
         )
-
-
-def _learn(
-    learner: _native.KernelLearner, examples: Examples, order: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Counts of all rows; as many at once as may be asked for."""
-    size = examples.X.chunk_size
-    counts = examples.learn(learner, order[:size])
-    for first in range(size, len(order), size):
-        so_far = counts["loss"], counts["weight"]
-        more = examples.learn(learner, order[first : first + size], so_far=so_far)
-        counts = {k: v if k in ("loss", "weight") else v + counts[k] for k, v in more.items()}
-    return counts
 
 
 def _difference(before: State, after: State, counts: dict[str, Any]) -> KernelDelta:

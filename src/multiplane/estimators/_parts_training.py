@@ -1,0 +1,200 @@
+"""Training in rounds from rows that lie in several places.
+
+A training is its estimator, whose learner is that of the last round, and a `Position`: with these
+two, and the same parts, it goes on as if it had never stopped, bit for bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import astuple, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from multiplane.data import Examples, Matrix
+from multiplane.estimators._checks import UNFINISHED, NoWeightError, class_weights, new_seed
+from multiplane.estimators._monitor import Monitor
+from multiplane.estimators._parts import Seen, survey
+from multiplane.estimators._rounds import (
+    SAMPLE,
+    Reading,
+    Sample,
+    Sampling,
+    Share,
+    Start,
+    learnt_share,
+    sampled,
+)
+from multiplane.solvers._engine import Engine
+from multiplane.solvers._sgd import Result
+from multiplane.solvers._tally import Tally
+
+Rule = Literal["mean", "sum"]
+_FEWEST_ROUNDS = 32  # of a pass, where their number falls from pass to pass
+
+
+@dataclass
+class Position:
+    """What has been done."""
+
+    seed: int = 0
+    n_iter: int = 0  # passes that are complete
+    round: int = 0  # rounds of the present pass that are
+    before: tuple[Any, ...] | None = None  # what had been counted when the present pass began
+
+
+class PartsTraining:
+    """An estimator being trained from parts."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        engine: Engine,
+        rule: Rule | None = None,
+        rounds: int | None = None,
+        checkpoint: Any = None,
+    ) -> None:
+        self.estimator, self.engine, self.checkpoint = estimator, engine, checkpoint
+        self.rule: Rule = rule or estimator._mixing_rule
+        self.rounds: int = rounds or estimator._mixing_rounds[self.rule]
+        self.position = Position()
+
+    def begin(self) -> bool:
+        """Look at the rows and start, or go on from a checkpoint; whether there is work left."""
+        estimator = self.estimator
+        resumed = self.checkpoint is not None and self.checkpoint.resume(estimator)
+        if resumed:
+            self.position = estimator.__dict__.pop("_position")
+            if estimator.stop_reason_ != UNFINISHED:
+                return False
+        seen = survey(self.engine, several=False)
+        reading = self._reading(seen)
+        if not resumed:
+            self.position.seed = new_seed(check_random_state(estimator.random_state))
+            estimator.history_ = []
+            self._start(seen, reading)
+        self.reading: Reading = estimator._final_reading(reading)
+        return True
+
+    def run(self, monitor: Monitor) -> Result:
+        """Pass after pass, until something says stop."""
+        estimator, position = self.estimator, self.position
+        result = Result(n_iter=position.n_iter, tally=estimator._training.tally)
+        try:
+            while position.n_iter < estimator._settings().max_iter:
+                reason = self._one_pass(monitor)
+                result.n_iter = position.n_iter
+                if reason is not None:
+                    result.stop_reason = reason
+                    break
+            estimator._tidy_up_parts(self.engine, self.reading)
+        except KeyboardInterrupt:  # a round is learnt as a whole or not at all
+            result.stop_reason = "interrupted"
+        else:
+            self._write(result.stop_reason)
+        return result
+
+    def _reading(self, seen: Seen) -> Reading:
+        name, labels, each = type(self.estimator).__name__, seen.labels, None
+        assert labels is not None
+        if len(labels) < 2:
+            raise ValueError(
+                f"{name} needs examples of at least two classes; the data contains only one "
+                f"class: {labels[0]}"
+            )
+        wanted = self.estimator.class_weight
+        if isinstance(wanted, dict):
+            each = class_weights(wanted, labels, labels)
+        elif wanted is not None:
+            each = seen.weight.sum() / len(labels) / np.where(seen.weight > 0, seen.weight, np.inf)
+        if each is not None and not np.any(each * seen.weight > 0):
+            raise NoWeightError("at least one sample weight must be above zero, got zeros only")
+        return Reading(seen.n_features, labels, each)
+
+    def _start(self, seen: Seen, reading: Reading) -> None:
+        estimator, seed = self.estimator, self.position.seed
+        estimator.n_features_in_, estimator.classes_ = seen.n_features, reading.classes
+        estimator._check_classes(reading.classes)
+        estimator._expected = seen.n_rows, estimator._parts_passes()
+        if estimator._looks_at_first_rows():
+            share = float(np.clip(seen.n_rows // 5, *SAMPLE)) / seen.n_rows
+            found: dict[str, Any] = self.engine.run(
+                sampled,
+                Sampling(reading, min(1.0, share), seed),
+                Sample.joined,
+                Start(copy.copy(estimator), seed),
+            )
+            estimator.__dict__.update(found)
+        else:
+            nothing = np.zeros((0, seen.n_features), dtype=np.float32)
+            examples = Examples(Matrix(nothing), np.zeros(0, dtype=np.int32))
+            estimator._start(examples, len(reading.classes), seed)
+        estimator._passes_known(seen.n_rows, seen.n_features)
+        del estimator._expected
+
+    def _one_pass(self, monitor: Monitor) -> str | None:
+        """The rounds of a pass that are left, and why to stop after it."""
+        estimator, position = self.estimator, self.position
+        training, number = estimator._training, position.n_iter + 1
+        monitor.pass_begins(number)
+        n_rounds = self.rounds
+        if self.rule == "sum":
+            n_rounds = max(min(_FEWEST_ROUNDS, n_rounds), n_rounds // number)
+        if position.before is None:
+            position.before = astuple(training.tally)
+        while position.round < n_rounds:
+            then = training.tally.copy()
+            self._one_round(n_rounds)
+            position.round += 1
+            event = training.tally.since(then, "round", number, training.learner)
+            event.extra["round"] = position.round
+            monitor.round_ended(event, n_rounds)
+            if position.round < n_rounds:
+                self._write(UNFINISHED)
+        before, position.before = Tally(*position.before), None
+        position.n_iter, position.round = number, 0
+        event = training.tally.since(before, "pass", number, training.learner)
+        reason = monitor.pass_ended(event)
+        if reason is None:
+            self._write(UNFINISHED)
+        return reason
+
+    def _one_round(self, n_rounds: int) -> None:
+        estimator, position = self.estimator, self.position
+        training, settings = estimator._training, estimator._settings()
+        began, tally = time.perf_counter(), training.tally
+        estimator._stream_goes_on((position.n_iter + position.round / n_rounds) / settings.max_iter)
+        mixing = estimator._mixing(self.engine.n_parts, self.rule, position.n_iter)
+        state = training.learner.__getstate__()
+        share = Share(
+            mixing,
+            self.reading,
+            state,
+            position.seed,
+            settings.shuffle,
+            position.n_iter,
+            position.round,
+            n_rounds,
+        )
+        delta = self.engine.run(learnt_share, share, mixing.merge)
+        kind: Any = type(training.learner)
+        learner = kind.__new__(kind)
+        learner.__setstate__(mixing.apply(state, delta))
+        due = (tally.rows + delta.counts["rows"]) // settings.prune_every
+        if settings.prune_threshold is not None and due > tally.rows // settings.prune_every:
+            tally.pruned += learner.prune(settings.prune_threshold)
+        sums = {"loss": tally.loss, "weight": tally.weight}  # of which `add` wants the totals
+        counts = delta.counts | {name: delta.counts[name] + sums[name] for name in sums}
+        tally.add(counts, time.perf_counter() - began)
+        training.learner = learner
+
+    def _write(self, reason: str) -> None:
+        if self.checkpoint is None:
+            return
+        now = copy.copy(self.estimator)
+        now.n_iter_, now.t_ = self.position.n_iter, now._training.learner.t
+        now.stop_reason_, now._position = reason, self.position
+        self.checkpoint.write(now)

@@ -1,0 +1,210 @@
+"""A training in rounds: rows that lie in several places teach one learner together.
+
+What goes to the parts and what they do there; `StreamClassifier._fit_parts` has the rounds.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multiplane import _native
+from multiplane._arrays import issparse
+from multiplane.data import Examples, Matrix
+from multiplane.estimators._labels import find, ranks
+from multiplane.estimators._parts import rows_of
+from multiplane.models._scaling import Scaling
+from multiplane.solvers._engine import Part
+
+SAMPLE = 10_000, 40_000  # rows that a training is started with: a fifth, in between
+FEW = 50  # rows of a class that a sample has, if there are so many
+
+
+class Mixing(Protocol):
+    """How what parts have learnt becomes one learner; states are those of `__getstate__`."""
+
+    def local_step(
+        self, state: Any, examples: Examples, order: NDArray[np.int64], number: int
+    ) -> Any: ...
+    def merge(self, deltas: Sequence[Any]) -> Any: ...
+    def apply(self, state: Any, delta: Any) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How the rows of a part become examples."""
+
+    n_features: int
+    classes: NDArray[Any]
+    class_weight: NDArray[np.float64] | None  # by code
+    scaling: Scaling | None = None  # of the flagship
+    # Of one training: what a part remembers of another one does not count.
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def examples(self, part: Part) -> Examples:
+        kept: Examples | None = part.memory.get(self.key)
+        if kept is None:
+            part.memory.clear()
+            kept = part.memory[self.key] = self._read(part)
+        return kept
+
+    def _read(self, part: Part) -> Examples:
+        X, y, weight = rows_of(part, self.n_features)
+        if issparse(X):
+            X = sp.csr_matrix(X)
+        elif self.scaling is None:
+            with np.errstate(over="ignore"):  # becomes infinity, which is reported
+                X = np.ascontiguousarray(X, dtype=np.float32)
+        codes = find(np.asarray(y), self.classes)
+        if weight is not None or self.class_weight is not None:
+            weight = np.ones(len(codes)) if weight is None else np.asarray(weight, np.float64)
+            if self.class_weight is not None:
+                weight = weight * self.class_weight[codes]
+        if self.scaling is not None:
+            Matrix(X)  # the error is to name numbers as they came
+            X = self.scaling(X)
+        matrix = Matrix(X)
+        if weight is None:
+            return Examples(matrix, codes)
+        return Examples(matrix, codes, _narrow(weight, max(matrix.largest(), 1.0)))
+
+
+def _narrow(weight: NDArray[np.float64], feature: float) -> NDArray[np.float32]:
+    if not weight.max(initial=0) * feature**2 <= _native.LARGEST**2:
+        raise ValueError(
+            f"sample weights up to {weight.max():g} times squares of features up to "
+            f"{feature:g} leave float32; scale the weights or the features"
+        )
+    return weight.astype(np.float32)
+
+
+# --- some rows to start with --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sampling:
+    reading: Reading
+    share: float  # of the rows of each part
+    seed: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of each part, and some of each class however rare (`extra`)."""
+
+    X: Any
+    y: NDArray[np.int32]
+    weight: NDArray[np.float32] | None
+    extra: NDArray[np.bool_]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sample]) -> Sample:
+        X = [part.X for part in parts]
+        weights = [part.weight for part in parts]
+        return cls(
+            sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X),
+            np.concatenate([part.y for part in parts]),
+            None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
+            np.concatenate([part.extra for part in parts]),
+        )
+
+    def examples(self) -> Examples:
+        """In the order of the parts; of rows beside the sample only what a class lacks."""
+        order = np.argsort(self.extra, kind="stable")
+        rank = ranks(self.y[order])
+        chosen = np.sort(order[~self.extra[order] | (rank < FEW)])
+        weight = None if self.weight is None else self.weight[chosen]
+        return Examples(Matrix(self.X[chosen]), self.y[chosen], weight)
+
+
+def sampled(state: Sampling, part: Part) -> Sample:
+    examples = state.reading.examples(part)
+    random = np.random.RandomState([state.seed, part.number or 0])
+    order = random.permutation(examples.rows())
+    extra = np.arange(len(order)) >= np.ceil(state.share * len(order))
+    taken = ~extra | (ranks(examples.y[order]) < FEW)
+    place = np.argsort(order[taken])
+    rows, extra = order[taken][place], extra[taken][place]
+    weight = None if examples.weight is None else examples.weight[rows]
+    return Sample(examples.X.source[rows], examples.y[rows], weight, extra)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Lets an estimator begin with a sample, where the sample is; gives what it has found."""
+
+    estimator: Any
+    seed: int
+
+    def __call__(self, sample: Sample) -> dict[str, Any]:
+        before = set(vars(self.estimator))
+        examples = sample.examples()
+        self.estimator._start(examples, len(self.estimator.classes_), self.seed)
+        return {name: v for name, v in vars(self.estimator).items() if name not in before}
+
+
+# --- rounds -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is to be learnt in a round: of each part one of `n` shares of its rows."""
+
+    mixing: Mixing
+    reading: Reading
+    learner: Any  # state
+    seed: int
+    shuffle: bool
+    n_iter: int
+    number: int
+    n: int
+
+
+def learnt_share(state: Share, part: Part) -> Any:
+    examples = state.reading.examples(part)
+    order = _order(state, part, examples)
+    first, last = (len(order) * k // state.n for k in (state.number, state.number + 1))
+    rows = np.ascontiguousarray(order[first:last])
+    return state.mixing.local_step(state.learner, examples, rows, part.number or 0)
+
+
+def _order(state: Share, part: Part, examples: Examples) -> NDArray[np.int64]:
+    """Of a pass; the same in all of its rounds."""
+    n_iter, order = part.memory.get("order", (None, None))
+    if n_iter != state.n_iter:
+        order = examples.rows()
+        if state.shuffle:
+            numbers = [state.seed, state.n_iter, part.number or 0]
+            order = np.random.RandomState(numbers).permutation(order)
+        part.memory["order"] = state.n_iter, order
+    found: NDArray[np.int64] = order
+    return found
+
+
+@dataclass(frozen=True)
+class Winners:
+    """Numbers of the hyperplanes that win somewhere."""
+
+    reading: Reading
+    hyperplanes: Any  # scaled as the rows are
+
+
+def winners(state: Winners, part: Part) -> NDArray[np.int32]:
+    examples = state.reading.examples(part)
+    found = [
+        state.hyperplanes.winners(rows, 1, False)
+        for _, rows in examples.X.chunks()
+        if rows.shape[0]
+    ]
+    rows = examples.rows()
+    return np.unique(np.concatenate(found)[rows]) if found else np.zeros(0, dtype=np.int32)
+
+
+def united(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.unique(np.concatenate(parts))
