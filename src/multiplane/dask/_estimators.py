@@ -6,6 +6,7 @@ import copy
 import inspect
 import os
 from functools import wraps
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -37,12 +38,24 @@ _PARAMETERS = """    client : distributed.Client or None, default=None
         A folder, where the state of the training is kept after each round; a `fit` with the same
         parameters goes on from there. Removed when the training is complete.
 """
+_MIXING = """    mixing : {"mean", "sum"} or None, default=None
+        How what the partitions have learnt in a round becomes one model. "mean": of those that
+        moved a hyperplane; for few, long rounds. "sum": as one machine would learn, but that its
+        scores are a round old; needs many short rounds at first. None: "sum" for
+        `GAMMClassifier`, "mean" for the others. Kernel machines have a rule of their own.
+    rounds : int or None, default=None
+        Rounds of the first pass; with "mean" of all passes, with "sum" fewer and fewer, as
+        ``rounds`` divided by the number of the pass. More are more accurate, and each costs
+        sending the model there and back. None: 2048 for "sum"; 64 for "mean", 8 for
+        `MultiplaneClassifier`.
+"""
 
 
 class DaskClassifier:
     """What the classes of this module add to the plain ones."""
 
     _plain: ClassVar[Any]
+    _more: ClassVar[dict[str, str]] = {"client": "", "checkpoint": _PARAMETERS}  # and their words
 
     client: Client | None
     checkpoint: str | os.PathLike[str] | None
@@ -104,7 +117,7 @@ class DaskClassifier:
                 f"X_val must be in the client's memory, got a Dask {type(X_val).__name__}; use "
                 f"a sample of it: X_val.compute()"
             )
-        local = self._local()
+        local, options = self._local(), self._training_options()
         local._validate_params()
         client = self._client()
         rows = rows_of(client, X, y, sample_weight)
@@ -112,9 +125,9 @@ class DaskClassifier:
         engine = DaskEngine(client, parts_of(client, rows), name)
         kept = None
         if self.checkpoint is not None:
-            kept = Rounds(self.checkpoint, [rows.identity, engine.n_parts])
+            kept = Rounds(self.checkpoint, [rows.identity, engine.n_parts, options])
         try:
-            local._fit_parts(engine, X_val=X_val, y_val=y_val, checkpoint=kept)
+            local._fit_parts(engine, X_val=X_val, y_val=y_val, checkpoint=kept, **options)
         except KeyboardInterrupt:
             if local.__sklearn_is_fitted__():
                 self._take_over(local, rows.names)
@@ -123,6 +136,10 @@ class DaskClassifier:
         if kept is not None:
             kept.remove()
         return self
+
+    def _training_options(self) -> dict[str, Any]:
+        """Checked: parameters of training on a cluster, beside those of the plain class."""
+        return {}
 
     def _client(self) -> Client:
         if self.client is not None:
@@ -213,7 +230,8 @@ class DaskClassifier:
             raise TypeError(
                 f"from_local needs a multiplane.{cls._plain.__name__}, got {type(local).__name__}"
             )
-        made = cls(**local.get_params(deep=False), client=client, checkpoint=checkpoint)
+        made = cls(**local.get_params(deep=False))
+        made.client, made.checkpoint = client, checkpoint
         learnt = {k: v for k, v in vars(local).items() if k not in made._own_parameters()}
         vars(made).update(copy.deepcopy(learnt))
         return made
@@ -228,7 +246,7 @@ class DaskClassifier:
         return local
 
     def _own_parameters(self) -> set[str]:
-        return {*self._plain._get_param_names(), "client", "checkpoint", "_skl_callbacks"}
+        return {*self._plain._get_param_names(), *self._more, "_skl_callbacks"}
 
     def _learnt(self) -> list[str]:
         return [name for name in vars(self) if name not in self._own_parameters()]
@@ -244,6 +262,18 @@ class DaskClassifier:
 
 
 class _Stream(DaskClassifier):
+    _more: ClassVar[dict[str, str]] = {**DaskClassifier._more, "mixing": "", "rounds": _MIXING}
+
+    mixing: str | None
+    rounds: int | None
+
+    def _training_options(self) -> dict[str, Any]:
+        if self.mixing not in (None, "mean", "sum"):
+            raise ValueError(f"mixing must be 'mean', 'sum' or None, got {self.mixing!r}")
+        if self.rounds is not None and (not isinstance(self.rounds, Integral) or self.rounds < 1):
+            raise ValueError(f"rounds must be a whole number above 0 or None, got {self.rounds!r}")
+        return {"mixing": self.mixing, "rounds": self.rounds}
+
     def partial_fit(self, X: Any, y: Any, *args: Any, **options: Any) -> Any:
         """Not on a cluster: a stream has one order. `to_local` gives a classifier that can."""
         raise NotImplementedError(
@@ -285,16 +315,14 @@ def _on_dask(cls: T) -> T:
     cls._plain = plain
 
     @wraps(plain.__init__)  # type: ignore[misc]
-    def initialize(
-        self: Any, *args: Any, client: Any = None, checkpoint: Any = None, **parameters: Any
-    ) -> None:
+    def initialize(self: Any, *args: Any, **parameters: Any) -> None:
+        more = {name: parameters.pop(name, None) for name in cls._more}
         plain.__init__(self, *args, **parameters)  # type: ignore[misc]
-        self.client, self.checkpoint = client, checkpoint
+        vars(self).update(more)
 
     own = inspect.signature(plain.__init__)  # type: ignore[misc]
     more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-        for name in ("client", "checkpoint")
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in cls._more
     ]
     signature = own.replace(parameters=[*own.parameters.values(), *more])
     vars(initialize)["__signature__"] = signature  # where scikit-learn looks for parameters
@@ -302,7 +330,8 @@ def _on_dask(cls: T) -> T:
     summary, _, rest = (plain.__doc__ or "").partition("\n")
     rest, _, _ = rest.partition("    Examples\n    --------\n")
     rule = "    Parameters\n    ----------\n"
-    cls.__doc__ = f"On a Dask cluster: {summary}\n{rest.replace(rule, rule + _PARAMETERS, 1)}"
+    words = "".join(cls._more.values())
+    cls.__doc__ = f"On a Dask cluster: {summary}\n{rest.replace(rule, rule + words, 1)}"
     return cls
 
 
