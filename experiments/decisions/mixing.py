@@ -59,7 +59,7 @@ def error(clf: Any, X: Any, y: Any) -> float:
 
 
 def rules() -> None:
-    cases = [("mean", n) for n in (1, 8, 32, 64)] + [("sum", n) for n in (64, 512, 2048)]
+    cases = [("mean", n) for n in (1, 8, 32, 128)] + [("sum", n) for n in (64, 512, 2048)]
     print(
         "| data | algorithm | one machine | partitions | " + " | ".join(map(_named, cases)) + " |"
     )
@@ -75,7 +75,7 @@ def rules() -> None:
             for n_parts in (2, 8, 32):
                 found = []
                 for rule, rounds in cases:
-                    if algorithm == "flagship" and rounds > 64:
+                    if algorithm == "flagship" and rounds > 32:
                         found.append("")
                         continue
                     clf = kind(random_state=0)._fit_parts(

@@ -66,6 +66,7 @@ class DaskEngine:
         self.client, self.name = client, name
         self._make_parts = make_parts
         self.traffic: list[Round] = []
+        self._places: list[tuple[str, ...]] = []  # of the parts, when they were made
         self._parts: list[Future] = self._keep_trying(self._made)
         self.n_parts = len(self._parts)
 
@@ -93,15 +94,13 @@ class DaskEngine:
         sent, wanted = [], []
         try:
             sent = self.client.scatter([weighed], hash=False)
-            places = self.client.who_has(self._parts)
-            for number, part in enumerate(self._parts):
-                at = list(places.get(part.key, ()))
+            for number, (part, at) in enumerate(zip(self._parts, self._places, strict=True)):
                 delta = self.client.submit(
                     _step,
                     sent[0],
                     part,
                     key=(key, number),
-                    workers=at or None,
+                    workers=list(at) or None,
                     allow_other_workers=bool(at),
                 )
                 wanted.append(delta)
@@ -118,7 +117,7 @@ class DaskEngine:
         except BaseException:  # Ctrl-C too
             self.client.cancel([*sent, *wanted])
             raise
-        workers = {worker for holders in places.values() for worker in holders}
+        workers = {worker for at in self._places for worker in at}
         self.traffic.append(Round(name, weighed.size, len(workers), result.size))
         return result.value
 
@@ -144,6 +143,8 @@ class DaskEngine:
             for part in parts:
                 if part.status != "finished":
                     part.result()
+            places = self.client.who_has(parts)
+            self._places = [tuple(places.get(part.key, ())) for part in parts]
         except BaseException:
             self.client.cancel(parts)
             raise

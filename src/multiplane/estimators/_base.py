@@ -575,7 +575,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # How parts are mixed, and in how many rounds: what `_fit_parts` has measured as best.
     _mixing_rule: ClassVar[Literal["mean", "sum"]] = "mean"
-    _mixing_rounds: ClassVar[dict[str, int]] = {"mean": 64, "sum": 2048}
+    _mixing_rounds: ClassVar[dict[str, int]] = {"mean": 128, "sum": 2048}
 
     def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> Mixing:
         raise NotImplementedError(f"{type(self).__name__} cannot learn in several places")
