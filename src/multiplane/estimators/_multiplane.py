@@ -37,6 +37,7 @@ from multiplane.solvers._tally import Tally
 from multiplane.solvers._tangents import Start, tangents
 
 _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
+_ROWS_A_ROUND = 4_096  # of all parts, at least
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _TRIAL_WORK = 4e9
@@ -167,7 +168,6 @@ class MultiplaneClassifier(HyperplaneClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
     _looks_at_values = True
-    _mixing_rounds: ClassVar[dict[str, int]] = {"mean": 8, "sum": 2048}
     _can_widen = False  # the scale of a feature is found from the first rows
 
     # A model without an average or a constant feature is not offered.
@@ -381,6 +381,10 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
         return HyperplaneMixing(n_parts, rule)
+
+    def _rounds(self, rule: Literal["mean", "sum"], n_rows: int) -> int:
+        # Steps do not get smaller with t here: what counts is the number of rows.
+        return int(np.clip(n_rows // _ROWS_A_ROUND, 8, super()._rounds(rule, n_rows)))
 
     def _final_reading(self, reading: Reading) -> Reading:
         return replace(reading, scaling=self._scaling, key=uuid.uuid4().hex)

@@ -59,7 +59,7 @@ class PartsTraining:
     ) -> None:
         self.estimator, self.engine, self.checkpoint = estimator, engine, checkpoint
         self.rule: Rule = rule or estimator._mixing_rule
-        self.rounds: int = rounds or estimator._mixing_rounds[self.rule]
+        self.rounds = rounds
         self.position = Position()
 
     def begin(self) -> bool:
@@ -72,6 +72,7 @@ class PartsTraining:
                 return False
         seen = survey(self.engine, several=False)
         reading = self._reading(seen)
+        self.n_rounds: int = self.rounds or estimator._rounds(self.rule, seen.n_rows)
         if not resumed:
             self.position.seed = new_seed(check_random_state(estimator.random_state))
             estimator.history_ = []
@@ -140,7 +141,7 @@ class PartsTraining:
         estimator, position = self.estimator, self.position
         training, number = estimator._training, position.n_iter + 1
         monitor.pass_begins(number)
-        n_rounds = self.rounds
+        n_rounds = self.n_rounds
         if self.rule == "sum":
             n_rounds = max(min(_FEWEST_ROUNDS, n_rounds), n_rounds // number)
         if position.before is None:
