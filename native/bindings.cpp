@@ -641,6 +641,8 @@ KernelLearner kernel_learner_from_state(const nb::dict& s, bool reduce = false) 
                 support.machine().n_features()};
     const int slot = support.add(x, squared_norm(x), born(i));
     for (std::size_t c = 0; c < n_classes; ++c) {
+      need(std::isfinite(coef(i, c)) && (!sums || std::isfinite((*sums)(i, c))),
+           "learner state: a coefficient is not finite");
       support.machine().set_coef(static_cast<int>(c), slot, coef(i, c));
       if (sums) support.set_sum(static_cast<int>(c), slot, (*sums)(i, c));
     }

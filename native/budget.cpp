@@ -92,7 +92,10 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
   }
   look(support, newest, m);
   n = partner(support, m).lane;
-  if (n < 0) n = m ? 0 : 1;  // nobody is as large as m: coefficients of nothing but zeros
+  if (n < 0) {  // nobody is as large as m: coefficients of nothing but zeros
+    const int first = support.frozen();
+    n = m != first ? first : first + 1 < support.size() ? first + 1 : 0;
+  }
   KernelMachine& machine = support.machine();
   const Merge merge = best_merge(support.weight(m), inner_[static_cast<std::size_t>(n)],
                                  support.weight(n), exponents_[static_cast<std::size_t>(n)]);

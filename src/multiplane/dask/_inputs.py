@@ -90,9 +90,9 @@ def parts_of(client: Client, rows: Rows) -> Callable[[], list[Future]]:
             part(number, *recipe, dask_key_name=f"partition-{token}-{number}")
             for number, recipe in enumerate(rows.recipes())
         ]
-        if not rows.nowhere:
-            return list(client.compute(parts))
         workers = sorted(client.nthreads())
+        if not rows.nowhere or not workers:  # those who are to come will get some
+            return list(client.compute(parts))
         return [
             client.compute(p, workers=[workers[i % len(workers)]], allow_other_workers=True)
             for i, p in enumerate(parts)
@@ -143,8 +143,8 @@ def _along(other: Any, X: Any, name: str) -> Any:
     """y or weights, in the partitions of X."""
     if is_frame(X):
         if not is_collection(other) or other.npartitions != X.npartitions:
-            both = is_frame(other) and X.known_divisions and other.known_divisions
-            if not (both and is_collection(other)):
+            both = is_collection(other) and is_frame(other)
+            if not (both and X.known_divisions and other.known_divisions):
                 raise ValueError(
                     f"{name} must have the {X.npartitions} partitions of X, got "
                     f"{_described(other)}; take it from the same data frame"
@@ -224,12 +224,12 @@ def _recipes(*lists: list[Any] | None) -> list[Recipe]:
 
 
 def _of_memory(client: Client | None, X: Any, y: Any, weight: Any) -> Rows:
+    assert client is not None
     whole = as_block(X, y, weight)
+    n_parts = min(max(1, sum(client.nthreads().values())), max(1, whole.n_rows))
+    edges = [whole.n_rows * i // n_parts for i in range(n_parts + 1)]
 
     def recipes() -> list[Recipe]:
-        assert client is not None
-        n_parts = min(max(1, sum(client.nthreads().values())), max(1, whole.n_rows))
-        edges = [whole.n_rows * i // n_parts for i in range(n_parts + 1)]
         pieces = [
             Block(*(None if a is None else a[i:j] for a in whole)) for i, j in pairwise(edges)
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from multiplane.models._files import blaming, check_keys
 from multiplane.persistence._checkpoints import made
 from multiplane.persistence._estimators import _estimator as estimator_of
 from multiplane.persistence._estimators import parts
+from multiplane.solvers._tally import Tally
 
 _NAME = "rounds.mpl"
 
@@ -50,7 +51,11 @@ class Rounds:
                 raise ModelFileError("it is a model, but no checkpoint of a training in rounds")
             check_keys(document)
             kept_estimator = estimator_of(document, arrays)
-            position = None if kept["position"] is None else made(Position, kept["position"])
+            position = None
+            if (kept["position"] is None) == hasattr(kept_estimator, "_training"):
+                raise ModelFileError("it does not say where its training stands")
+            if kept["position"] is not None:
+                position = _checked(made(Position, kept["position"]))
         self._check_same(estimator, kept_estimator, kept["data"])
         parameters = estimator.get_params(deep=False)
         learnt = {name: v for name, v in vars(kept_estimator).items() if name not in parameters}
@@ -79,6 +84,14 @@ class Rounds:
                 f"{self.path} belongs to another training, which differs in {', '.join(differ)}; "
                 f"remove it to start anew, or choose another folder"
             )
+
+
+def _checked(position: Position) -> Position:
+    counts = (position.seed, position.n_iter, position.round, *(position.before or ()))
+    sound = all(isinstance(n, int | float) and 0 <= n < 2**63 for n in counts)
+    if not sound or len(position.before or fields(Tally)) != len(fields(Tally)):
+        raise ModelFileError("its position is not one")
+    return position
 
 
 def _described(estimator: Any) -> dict[str, str]:
