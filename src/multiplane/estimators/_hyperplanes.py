@@ -384,7 +384,7 @@ class MMClassifier(HyperplaneClassifier):
         return Alternating(drawn(learner, examples, random), self._n_threads())
 
     def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
-        return HyperplaneMixing(n_parts, rule, Best() if n_iter else Drawn(0))
+        return HyperplaneMixing(n_parts, rule, Best() if n_iter else Drawn())
 
 
 @_document
