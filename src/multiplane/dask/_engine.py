@@ -79,6 +79,10 @@ class DaskEngine:
     ) -> Any:
         return self._keep_trying(lambda: self._round(local_step, state, merge, finish))
 
+    def release(self) -> None:
+        """The parts are no longer needed."""
+        _release(self._parts)
+
     def _round(
         self,
         local_step: LocalStep,
@@ -95,15 +99,16 @@ class DaskEngine:
         try:
             sent = self.client.scatter([weighed], hash=False)
             for number, (part, at) in enumerate(zip(self._parts, self._places, strict=True)):
-                delta = self.client.submit(
-                    _step,
-                    sent[0],
-                    part,
-                    key=(key, number),
-                    workers=list(at) or None,
-                    allow_other_workers=bool(at),
+                wanted.append(
+                    self.client.submit(
+                        _step,
+                        sent[0],
+                        part,
+                        key=(key, number),
+                        workers=list(at) or None,
+                        allow_other_workers=bool(at),
+                    )
                 )
-                wanted.append(delta)
             for level, level_groups in enumerate(groups(self.n_parts), start=1):
                 wanted = [
                     self.client.submit(
@@ -115,7 +120,7 @@ class DaskEngine:
                 wanted = [self.client.submit(_finished, finish, wanted[0], key=f"{key}-finish")]
             result = wanted[0].result()
         except BaseException:  # Ctrl-C too
-            self.client.cancel([*sent, *wanted])
+            _release([*sent, *wanted])
             raise
         workers = {worker for at in self._places for worker in at}
         self.traffic.append(Round(name, weighed.size, len(workers), result.size))
@@ -146,9 +151,18 @@ class DaskEngine:
             places = self.client.who_has(parts)
             self._places = [tuple(places.get(part.key, ())) for part in parts]
         except BaseException:
-            self.client.cancel(parts)
+            _release(parts)
             raise
         return parts
+
+
+def _release(futures: list[Future]) -> None:
+    """Nobody wants them any more, also while somebody keeps the error with all its frames; the
+    scheduler drops what they are made of, too. `Client.cancel` will not do: the scheduler cancels
+    what depends on a key as well, trips over tasks of which the client holds no future, and breaks
+    off the connection, with all that the client has on the cluster."""
+    for future in futures:
+        future.release()
 
 
 class _Weighed:

@@ -132,6 +132,8 @@ class DaskClassifier:
             if local.__sklearn_is_fitted__():
                 self._take_over(local, rows.names)
             raise
+        finally:  # an error holds on to the engine as long as somebody looks at it
+            engine.release()
         self._take_over(local, rows.names)
         if kept is not None:
             kept.remove()
