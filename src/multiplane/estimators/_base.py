@@ -29,6 +29,7 @@ from multiplane import _native
 from multiplane.data import Examples, Matrix, Source, check_sparse, filled, open_source, widened
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import (
+    NO_WEIGHT,
     NoWeightError,
     class_weights,
     new_seed,
@@ -281,6 +282,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 tol=self.tol or 0.0,
                 patience=self._patience(),
             )
+            monitor.recall()
             result = training.run(monitor)
             monitor.finish()
         self._finish(result)
@@ -777,16 +779,15 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """sample_weight × class_weight; `classes` where all of them are known."""
         if sample_weight is None and self.class_weight is None:
             return None
-        nothing = "at least one sample weight must be above zero, got zeros only"
         if sample_weight is not None and not np.any(np.asarray(sample_weight)):
-            raise NoWeightError(nothing)
+            raise NoWeightError(NO_WEIGHT)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
             weight = weight * class_weights(self.class_weight, y, classes)
         with np.errstate(over="ignore"):
             narrow = np.ascontiguousarray(weight, dtype=np.float32)
         if not np.any(narrow > 0):
-            raise NoWeightError(nothing)
+            raise NoWeightError(NO_WEIGHT)
         feature = self._reach(matrix)
         if not float(narrow.max()) * feature**2 <= _native.LARGEST**2:
             raise ValueError(

@@ -65,6 +65,7 @@ def class_weights(
     return np.array(weights)[position]
 
 
+NO_WEIGHT = "at least one sample weight must be above zero, got zeros only"
 UNFINISHED = "unfinished"  # the stop_reason_ of a training in a checkpoint
 
 NO_TRAINING = (

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -19,6 +21,7 @@ from multiplane.estimators._base import StreamClassifier, Stretch
 from multiplane.estimators._checks import new_seed
 from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._monitor import Recorder
+from multiplane.estimators._rounds import Reading
 from multiplane.models._kernels import KernelModel
 from multiplane.solvers._kernel_mixing import KernelMixing
 from multiplane.solvers._tally import Tally
@@ -428,6 +431,9 @@ class BudgetedPegasosClassifier(KernelClassifier):
 
     def _mixing(self, n_parts: int, rule: Any, n_iter: int) -> KernelMixing:
         return KernelMixing(n_parts)
+
+    def _final_reading(self, reading: Reading) -> Reading:
+        return reading.changed(check=partial(clone(self)._check_numbers, gamma=self.gamma_))
 
     def _averages(self) -> bool:
         if self.average == "auto":

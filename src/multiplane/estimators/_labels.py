@@ -71,7 +71,8 @@ def check_alike(y: Labels, classes: Labels) -> None:
 
 def _alike(a: Labels, b: Labels) -> bool:
     def are_words(x: Labels) -> bool:
-        return x.dtype.kind in "US" or (x.dtype.kind == "O" and isinstance(x[0], str))
+        first = x[:1].tolist() if x.dtype.kind == "O" else []
+        return x.dtype.kind in "US" or isinstance(next(iter(first), None), str)
 
     return are_words(a) == are_words(b)
 

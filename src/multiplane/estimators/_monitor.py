@@ -63,7 +63,8 @@ class Recorder:
 
     def _write(self, event: Event) -> None:
         self.history.append(event.as_dict())
-        if event.event in STREAMED and len(self.history) >= _LONGEST_HISTORY:
+        streamed = event.event in STREAMED and "t" in event.facts  # least squares has rounds too
+        if streamed and len(self.history) >= _LONGEST_HISTORY:
             self.history[:] = joined(self.history)
 
 
@@ -135,6 +136,12 @@ class Monitor(Recorder):
         )
         return "callback" if stop else reason
 
+    def recall(self) -> None:
+        """What is in the history already, of a training that goes on, counts for early stopping."""
+        for entry in self.history:
+            if "validation_score" in entry:
+                self._compare(entry["validation_score"])
+
     def finish(self) -> None:
         self.root.call_on_fit_task_end(
             estimator=self.estimator,
@@ -152,11 +159,11 @@ class Monitor(Recorder):
             return None
         score = self.score()
         event.extra["validation_score"] = score
-        if score > self.best + self.tol:
-            self.since_best = 0
-        else:
-            self.since_best += 1
-        self.best = max(self.best, score)
+        self._compare(score)
         if self.estimator.early_stopping and self.since_best >= self.patience:
             return "validation score no longer improves"
         return None
+
+    def _compare(self, score: float) -> None:
+        self.since_best = 0 if score > self.best + self.tol else self.since_best + 1
+        self.best = max(self.best, score)

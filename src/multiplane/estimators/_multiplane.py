@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import time
-import uuid
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -387,7 +386,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         return int(np.clip(n_rows // _ROWS_A_ROUND, 8, super()._rounds(rule, n_rows)))
 
     def _final_reading(self, reading: Reading) -> Reading:
-        return replace(reading, scaling=self._scaling, key=uuid.uuid4().hex)
+        return reading.changed(scaling=self._scaling)
 
     def _parts_passes(self) -> int:
         return 20 if isinstance(self.max_iter, str) else int(self.max_iter)

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from multiplane._arrays import issparse
 from multiplane.data import widened
 from multiplane.data._source import Block
-from multiplane.estimators._checks import NoWeightError
+from multiplane.estimators._checks import NO_WEIGHT, NoWeightError
 from multiplane.estimators._labels import check_alike
 from multiplane.solvers._engine import Engine, Part
 
@@ -30,6 +30,7 @@ class Seen:
     dtype: np.dtype[Any]  # float32 if all of X is, else float64
     labels: NDArray[Any] | None  # sorted; None: no rows, or several labels a row
     weight: NDArray[np.float64]  # of each label's rows, added up; of all rows: several labels
+    numbers: NDArray[np.int64]  # of each label's rows; none: several labels
     n_labels: int | None  # columns of y, where a row has several
     largest_weight: float | None  # None: no weights were given
 
@@ -44,7 +45,7 @@ def survey(engine: Engine, several: bool) -> Seen:
     if not seen.n_rows:
         raise ValueError("there are no rows to learn from: all partitions are empty")
     if seen.largest_weight == 0:
-        raise NoWeightError("at least one sample weight must be above zero, got zeros only")
+        raise NoWeightError(NO_WEIGHT)
     if seen.sparse and seen.dense:
         raise ValueError("some partitions are sparse and others dense; make them of one kind")
     return seen
@@ -66,7 +67,7 @@ def _look(several: bool, part: Part) -> Seen:
     n = X.shape[0]
     check_values(X)
     labels, n_labels = None, None
-    sums = np.zeros(0)
+    sums, numbers = np.zeros(0), np.zeros(0, dtype=np.int64)
     if weight is not None:
         weight = _checked_weight(weight)
     if y.ndim == 2:
@@ -82,6 +83,7 @@ def _look(several: bool, part: Part) -> Seen:
             check_classification_targets(y)
         labels, position = np.unique(y, return_inverse=True)
         sums = np.bincount(position, weights=weight, minlength=len(labels)).astype(np.float64)
+        numbers = np.bincount(position, minlength=len(labels))
     return Seen(
         sizes=(n,),
         counting=(n if weight is None else int(np.count_nonzero(weight)),),
@@ -91,6 +93,7 @@ def _look(several: bool, part: Part) -> Seen:
         dtype=np.dtype(np.float32 if X.dtype == np.float32 or not n else np.float64),
         labels=labels,
         weight=sums,
+        numbers=numbers,
         n_labels=n_labels,
         largest_weight=None if weight is None else float(weight.max(initial=0)),
     )
@@ -103,17 +106,17 @@ def _merge(parts: Sequence[Seen]) -> Seen:
         raise ValueError(f"partitions differ in their number of columns: {sorted(dense)}")
     if len({part.n_labels for part in filled}) > 1:
         raise ValueError("partitions differ in the number of labels a row")
-    labels, sums = filled[0].labels, filled[0].weight
+    labels, sums, numbers = filled[0].labels, filled[0].weight, filled[0].numbers
     for part in filled[1:]:
         if labels is None or part.labels is None:
             sums = sums + part.weight
             continue
         check_alike(part.labels, labels)
         both = np.union1d(labels, part.labels)
-        joint = np.zeros(len(both))
-        for own, own_sums in ((labels, sums), (part.labels, part.weight)):
-            joint[np.searchsorted(both, own)] += own_sums
-        labels, sums = both, joint
+        here, there = np.searchsorted(both, labels), np.searchsorted(both, part.labels)
+        sums = _placed(sums, here, len(both)) + _placed(part.weight, there, len(both))
+        numbers = _placed(numbers, here, len(both)) + _placed(part.numbers, there, len(both))
+        labels = both
     given = [part.largest_weight for part in filled if part.largest_weight is not None]
     if given and len(given) < len(filled):
         raise ValueError("some partitions have sample weights and others have not")
@@ -126,9 +129,16 @@ def _merge(parts: Sequence[Seen]) -> Seen:
         dtype=max((part.dtype for part in filled), key=lambda dtype: dtype.itemsize),
         labels=labels,
         weight=sums,
+        numbers=numbers,
         n_labels=filled[0].n_labels,
         largest_weight=max(given) if given else None,
     )
+
+
+def _placed(values: NDArray[Any], at: NDArray[np.int64], size: int) -> NDArray[Any]:
+    out = np.zeros(size, dtype=values.dtype)
+    out[at] = values
+    return out
 
 
 def check_values(X: Any) -> None:

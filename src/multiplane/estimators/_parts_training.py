@@ -15,7 +15,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from multiplane.data import Examples, Matrix
-from multiplane.estimators._checks import UNFINISHED, NoWeightError, class_weights, new_seed
+from multiplane.estimators._checks import (
+    NO_WEIGHT,
+    UNFINISHED,
+    NoWeightError,
+    class_weights,
+    new_seed,
+)
 from multiplane.estimators._monitor import Monitor
 from multiplane.estimators._parts import Seen, survey
 from multiplane.estimators._rounds import (
@@ -72,8 +78,11 @@ class PartsTraining:
                 return False
         seen = survey(self.engine, several=False)
         reading = self._reading(seen)
-        self.n_rounds: int = self.rounds or estimator._rounds(self.rule, seen.n_rows)
-        if not resumed:
+        rounds = self.rounds or estimator._rounds(self.rule, sum(seen.counting))
+        self.n_rounds = min(rounds, max(seen.counting))  # each with a row at least
+        if resumed:
+            self._check_same(seen)
+        else:
             self.position.seed = new_seed(check_random_state(estimator.random_state))
             estimator.history_ = []
             self._start(seen, reading)
@@ -94,6 +103,7 @@ class PartsTraining:
             estimator._tidy_up_parts(self.engine, self.reading)
         except KeyboardInterrupt:  # a round is learnt as a whole or not at all
             result.stop_reason = "interrupted"
+            estimator._stream_ended(None)
         else:
             self._write(result.stop_reason)
         return result
@@ -110,30 +120,43 @@ class PartsTraining:
         if isinstance(wanted, dict):
             each = class_weights(wanted, labels, labels)
         elif wanted is not None:
-            each = seen.weight.sum() / len(labels) / np.where(seen.weight > 0, seen.weight, np.inf)
+            each = seen.n_rows / len(labels) / seen.numbers
         if each is not None and not np.any(each * seen.weight > 0):
-            raise NoWeightError("at least one sample weight must be above zero, got zeros only")
-        return Reading(seen.n_features, labels, each)
+            raise NoWeightError(NO_WEIGHT)
+        nothing = Matrix(np.zeros((0, seen.n_features), dtype=np.float32))
+        return Reading(seen.n_features, labels, each, self.estimator._reach(nothing))
+
+    def _check_same(self, seen: Seen) -> None:
+        estimator, labels = self.estimator, np.asarray(seen.labels)
+        if seen.n_features != estimator.n_features_in_ or list(labels) != list(estimator.classes_):
+            raise ValueError(
+                f"the checkpoint is of a training with {estimator.n_features_in_} features and the "
+                f"classes {estimator.classes_}, the rows have {seen.n_features} and {labels}; "
+                f"choose another folder"
+            )
 
     def _start(self, seen: Seen, reading: Reading) -> None:
         estimator, seed = self.estimator, self.position.seed
         estimator.n_features_in_, estimator.classes_ = seen.n_features, reading.classes
         estimator._check_classes(reading.classes)
-        estimator._expected = seen.n_rows, estimator._parts_passes()
+        n_rows = sum(seen.counting)
+        estimator._expected = n_rows, estimator._parts_passes()
         if estimator._looks_at_first_rows():
-            share = float(np.clip(seen.n_rows // 5, *SAMPLE)) / seen.n_rows
+            share = float(np.clip(n_rows // 5, *SAMPLE)) / n_rows
+            beginner = copy.copy(estimator)
+            beginner.__dict__.pop("_skl_callbacks", None)  # they stay here
             found: dict[str, Any] = self.engine.run(
                 sampled,
                 Sampling(reading, min(1.0, share), seed),
                 Sample.joined,
-                Start(copy.copy(estimator), seed),
+                Start(beginner, seed),
             )
             estimator.__dict__.update(found)
         else:
             nothing = np.zeros((0, seen.n_features), dtype=np.float32)
             examples = Examples(Matrix(nothing), np.zeros(0, dtype=np.int32))
             estimator._start(examples, len(reading.classes), seed)
-        estimator._passes_known(seen.n_rows, seen.n_features)
+        estimator._passes_known(n_rows, seen.n_features)
         del estimator._expected
 
     def _one_pass(self, monitor: Monitor) -> str | None:
@@ -155,6 +178,8 @@ class PartsTraining:
             monitor.round_ended(event, n_rounds)
             if position.round < n_rounds:
                 self._write(UNFINISHED)
+        if not training.tally.rows:  # weights that float32 takes for zero
+            raise NoWeightError(NO_WEIGHT)
         before, position.before = Tally(*position.before), None
         position.n_iter, position.round = number, 0
         event = training.tally.since(before, "pass", number, training.learner)
@@ -190,7 +215,7 @@ class PartsTraining:
         sums = {"loss": tally.loss, "weight": tally.weight}  # of which `add` wants the totals
         counts = delta.counts | {name: delta.counts[name] + sums[name] for name in sums}
         tally.add(counts, time.perf_counter() - began)
-        training.learner = learner
+        training.go_on_with(learner)
 
     def _write(self, reason: str) -> None:
         if self.checkpoint is None:

@@ -5,9 +5,10 @@ What goes to the parts and what they do there; `StreamClassifier._fit_parts` has
 
 from __future__ import annotations
 
+import copy
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from multiplane import _native
 from multiplane._arrays import issparse
 from multiplane.data import Examples, Matrix
+from multiplane.estimators._checks import NO_WEIGHT, NoWeightError
 from multiplane.estimators._labels import find, ranks
 from multiplane.estimators._parts import rows_of
 from multiplane.models._scaling import Scaling
@@ -43,15 +45,22 @@ class Reading:
     n_features: int
     classes: NDArray[Any]
     class_weight: NDArray[np.float64] | None  # by code
+    reach: float = 1.0  # the greatest number, weights apart, whose square sums may contain anyhow
     scaling: Scaling | None = None  # of the flagship
+    check: Callable[[Examples], None] | None = None  # for algorithms that cannot take all numbers
     # Of one training: what a part remembers of another one does not count.
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def changed(self, **changes: Any) -> Reading:
+        return replace(self, key=uuid.uuid4().hex, **changes)
 
     def examples(self, part: Part) -> Examples:
         kept: Examples | None = part.memory.get(self.key)
         if kept is None:
             part.memory.clear()
             kept = part.memory[self.key] = self._read(part)
+            if self.check is not None and len(kept):
+                self.check(kept)
         return kept
 
     def _read(self, part: Part) -> Examples:
@@ -72,7 +81,7 @@ class Reading:
         matrix = Matrix(X)
         if weight is None:
             return Examples(matrix, codes)
-        return Examples(matrix, codes, _narrow(weight, max(matrix.largest(), 1.0)))
+        return Examples(matrix, codes, _narrow(weight, max(matrix.largest(), self.reach)))
 
 
 def _narrow(weight: NDArray[np.float64], feature: float) -> NDArray[np.float32]:
@@ -96,7 +105,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows of each part, and some of each class however rare (`extra`)."""
+    """Some rows of each part, and some more of classes that are rare (`extra`)."""
 
     X: Any
     y: NDArray[np.int32]
@@ -105,22 +114,19 @@ class Sample:
 
     @classmethod
     def joined(cls, parts: Sequence[Sample]) -> Sample:
-        X = [part.X for part in parts]
-        weights = [part.weight for part in parts]
+        """In the order of the parts; of extra rows only what a class still lacks."""
+        parts = [part for part in parts if len(part.y)] or parts[:1]  # the others are of any kind
+        y = np.concatenate([part.y for part in parts])
+        extra = np.concatenate([part.extra for part in parts])
+        X, weights = [part.X for part in parts], [part.weight for part in parts]
+        order = np.argsort(extra, kind="stable")
+        kept = np.sort(order[~extra[order] | (ranks(y[order]) < FEW)])
         return cls(
-            sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X),
-            np.concatenate([part.y for part in parts]),
-            None if weights[0] is None else np.concatenate(weights),  # type: ignore[arg-type]
-            np.concatenate([part.extra for part in parts]),
+            (sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X))[kept],
+            y[kept],
+            None if weights[0] is None else np.concatenate(weights)[kept],  # type: ignore[arg-type]
+            extra[kept],
         )
-
-    def examples(self) -> Examples:
-        """In the order of the parts; of rows beside the sample only what a class lacks."""
-        order = np.argsort(self.extra, kind="stable")
-        rank = ranks(self.y[order])
-        chosen = np.sort(order[~self.extra[order] | (rank < FEW)])
-        weight = None if self.weight is None else self.weight[chosen]
-        return Examples(Matrix(self.X[chosen]), self.y[chosen], weight)
 
 
 def sampled(state: Sampling, part: Part) -> Sample:
@@ -143,10 +149,13 @@ class Start:
     seed: int
 
     def __call__(self, sample: Sample) -> dict[str, Any]:
-        before = set(vars(self.estimator))
-        examples = sample.examples()
-        self.estimator._start(examples, len(self.estimator.classes_), self.seed)
-        return {name: v for name, v in vars(self.estimator).items() if name not in before}
+        if not len(sample.y):  # weights that float32 takes for zero
+            raise NoWeightError(NO_WEIGHT)
+        estimator = copy.copy(self.estimator)  # it may be asked again
+        examples = Examples(Matrix(sample.X), sample.y, sample.weight)
+        estimator._start(examples, len(estimator.classes_), self.seed)
+        before = vars(self.estimator)
+        return {name: v for name, v in vars(estimator).items() if name not in before}
 
 
 # --- rounds -------------------------------------------------------------------------------

@@ -48,6 +48,10 @@ class Training:
             self._model = version, self.models.of(self.learner)
         return self._model[1]
 
+    def go_on_with(self, learner: Learner) -> None:
+        """Another learner, whose versions have nothing to do with those of this one."""
+        self.learner, self._model = learner, None
+
     @property
     def degradation(self) -> float:
         """Of a machine with a budget."""
