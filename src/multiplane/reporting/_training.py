@@ -11,20 +11,31 @@ from multiplane.reporting._evaluation import Evaluation
 from multiplane.reporting._page import Section, charts
 from multiplane.reporting._svg import Line, lines
 
+_FEW_PASSES = 10  # where there are fewer, rounds are shown instead
+
 
 def training(found: Evaluation) -> Section | None:
     history = list(getattr(found.subject.estimator, "history_", []))
     # Of one kind, so that errors are all over as many rows; with validation scores, if any.
-    whole = [entry for entry in history if entry["event"] not in ("partial_fit", "prune", "round")]
-    main = whole if len(whole) > 1 else history
+    rounds = [entry for entry in history if "round" in entry]
+    whole = [
+        entry
+        for entry in history
+        if entry["event"] not in ("partial_fit", "prune") and "round" not in entry
+    ]
+    if len(rounds) > len(whole) and len(whole) < _FEW_PASSES:
+        main = rounds
+    else:
+        main = whole if len(whole) > 1 else history
     if len(main) < 2:
         return None
     x, x_label, by_number = _time(main)
     errors = [Line("in training", x, [entry["error"] for entry in main])]
-    scored = [i for i, entry in enumerate(main) if "validation_score" in entry]
+    scored = [e for e in (whole if main is rounds else main) if "validation_score" in e]
     if scored:
-        values = [1 - main[i]["validation_score"] for i in scored]
-        errors.append(Line("validation", [x[i] for i in scored], values))
+        at = dict(zip([_moment(entry) for entry in main], x, strict=True))
+        values = [1 - entry["validation_score"] for entry in scored]
+        errors.append(Line("validation", [at[_moment(entry)] for entry in scored], values))
     errors.append(Line("these rows, at the end", [x[0], x[-1]], [found.error] * 2))
     pictures = [lines(errors, x_label, "Error", share=True, whole=by_number)]
     pictures += _sizes(history)
@@ -38,10 +49,23 @@ def training(found: Evaluation) -> Section | None:
     lead = "Error in training is on rows as they are met, before they are learnt from."
     if not streamed:
         lead = "Error in training is on the rows that were learnt from."
+    if rounds:
+        n = _number_of_rounds(rounds)
+        lead += f" What the partitions had learnt was put together in {n} round{'s' * (n > 1)}."
     seconds = [entry["seconds"] for entry in history if "seconds" in entry]
     if seconds:
         lead += f" It took {duration(seconds[-1])}."
     return Section("Training", lead, charts(pictures))
+
+
+def _moment(entry: dict[str, Any]) -> Any:
+    """The same of a pass and of its last round."""
+    return entry.get("t", entry["n_iter"])
+
+
+def _number_of_rounds(rounds: list[dict[str, Any]]) -> int:
+    """Of all passes; long histories are joined, but keep the last one of each."""
+    return sum({entry["n_iter"]: entry["round"] for entry in rounds}.values())
 
 
 def _time(entries: list[dict[str, Any]]) -> tuple[list[float], str, bool]:
@@ -50,7 +74,8 @@ def _time(entries: list[dict[str, Any]]) -> tuple[list[float], str, bool]:
     kinds = {entry["event"] for entry in entries}
     if "t" not in entries[-1] or (len(kinds) == 1 and all(a < b for a, b in pairwise(numbers))):
         return [float(n) for n in numbers], kinds.pop(), True
-    return [float(entry["t"] - 1) for entry in entries], "rows seen", False
+    name = "steps" if kinds == {"round"} else "rows seen"  # of which one stands for several rows
+    return [float(entry["t"] - 1) for entry in entries], name, False
 
 
 def _sizes(history: list[dict[str, Any]]) -> list[Markup]:
