@@ -1,11 +1,13 @@
-"""An engine over `concurrent.futures`, and rows cut into parts."""
+"""Engines: over `concurrent.futures`, and such as meet with misfortune; rows cut into parts."""
 
+import pickle
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
 
 from multiplane.data import Block
-from multiplane.solvers._engine import Part, groups, on_part
+from multiplane.solvers._engine import Here, Part, groups, on_part
 
 
 class Futures:
@@ -20,6 +22,34 @@ class Futures:
         for level in groups(len(deltas)):
             deltas = [f.result() for f in [submit(merge, deltas[group]) for group in level]]
         return deltas[0] if finish is None else submit(finish, deltas[0]).result()
+
+
+class Forgetful(Here):
+    """Each step finds that its part was lost and read anew; results cannot be written to."""
+
+    def run(self, *args):
+        self.parts = [pickle.loads(pickle.dumps(part)) for part in self.parts]
+        found = super().run(*args)
+        for array in found if isinstance(found, tuple) else ():
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+        return found
+
+
+@contextmanager
+def local_cluster(**settings):
+    """Two processes under Dask, which begin with all that they need imported."""
+    import dask
+    import distributed
+    from distributed.utils import get_mp_context
+
+    settings["distributed.worker.multiprocessing-method"] = "forkserver"
+    with dask.config.set(settings):
+        get_mp_context().set_forkserver_preload(["distributed", "multiplane.dask"])
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster:
+            yield cluster
 
 
 def cut(X, y, cuts, weight=None):

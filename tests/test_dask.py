@@ -4,13 +4,14 @@ import copy
 import io
 import os
 import pickle
+import time
 import warnings
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engines import cut
+from engines import cut, local_cluster
 from helpers import problem, run_python
 from sklearn.base import clone
 
@@ -36,15 +37,7 @@ LEAST_SQUARES = [name for name in NAMES if "LeastSquares" in name]
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with local_cluster() as cluster, distributed.Client(cluster) as client:
         yield client
 
 
@@ -336,19 +329,28 @@ def test_traffic_is_that_of_the_model(client):
 
 
 def test_nothing_is_left_behind(client):
+    other = client.submit(len, "abc", pure=False)
     engine = engine_of(client, da.zeros((3, 1), chunks=1), da.zeros(3, chunks=1))
     engine.run(digits, b"x" * 1000, longest_first)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as error:  # whose frames are kept
         engine.run(broken, 0, joined)
-    del engine
+    assert engine.run(digits, None, longest_first) == "(0,1,2,)"
+    assert other.result() == 3
+    engine.release()
+    del other
 
+    assert_nothing_is_left(client)
+    assert error.value
+
+
+def assert_nothing_is_left(client):
     def keys():
         return [key for held in client.has_what().values() for key in held]
 
     for _ in range(100):
         if not keys():
             break
-        distributed.wait(client.submit(len, (), pure=False))
+        time.sleep(0.05)
     assert keys() == []
 
 
@@ -515,10 +517,14 @@ def test_score_goes_by_names(client, rows, tmp_path):
 FITTING = [name for name in NAMES if hasattr(getattr(multiplane, name), "_fit_parts")]
 SHORT = {name: {"max_iter": 3} for name in NAMES} | {
     "BudgetedPegasosClassifier": {"max_iter": 3, "budget": 20, "gamma": 0.1},
+    "MultiplaneClassifier": {"max_iter": 3, "n_hyperplanes": 4, "alpha": 1e-5, "scale": "standard"},
     # A momentum is not part of a checkpoint: it starts anew.
     "GeneralizedLeastSquaresClassifier": {"max_iter": 3, "accelerated": False},
     "StagewiseLeastSquaresClassifier": {"n_stages": 3},
 }
+# Of a pass; by default there are many more.
+ROUNDS = {name: {} if name in LEAST_SQUARES else {"rounds": 2} for name in NAMES}
+TWO = ["AMMClassifier", "GeneralizedLeastSquaresClassifier"]
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -541,19 +547,37 @@ def test_the_model_does_not_depend_on_the_engine(client, name):
     order = np.argsort(y, kind="stable")
     X, y = X[order], np.array(["b", "c", "a"])[y[order]]
     parameters = {"random_state": 0, **SHORT.get(name, {})}
-    expected = getattr(multiplane, name)(**parameters)._fit_parts(Here(cut(X, y, (50, 50, 150))))
-    model = getattr(mpd, name)(**parameters, client=client)
+    expected = getattr(multiplane, name)(**parameters)
+    expected._fit_parts(Here(cut(X, y, (50, 50, 150))), **ROUNDS[name])
+    model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client)
     assert model.fit(*chunked(X, y)) is model
     assert saved(model) == saved(expected)
     assert model.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(model.predict(X), expected.predict(X))
 
 
+def test_how_streams_are_mixed(client):
+    X, y = problem()
+    found = {}
+    for mixing, rounds in (("mean", 2), ("sum", 2), ("sum", 5)):
+        options = {"mixing": mixing, "rounds": rounds}
+        model = mpd.AMMClassifier(max_iter=2, random_state=0, client=client, **options)
+        model.fit(*chunked(X, y))
+        assert [e["round"] for e in model.history_ if e["event"] == "round"] == [
+            *range(1, rounds + 1)
+        ] * 2
+        plain = multiplane.AMMClassifier(max_iter=2, random_state=0)
+        plain._fit_parts(Here(cut(X, y, (50, 50, 150))), **options)
+        found[mixing, rounds] = saved(model)
+        assert saved(plain) == found[mixing, rounds]
+    assert len(set(found.values())) == 3
+
+
 @unconverged
-@pytest.mark.parametrize("name", FITTING[:1])
+@pytest.mark.parametrize("name", TWO)
 def test_training_from_files_and_frames(client, rows, tmp_path, name):
     X, y = rows
-    model = getattr(mpd, name)(random_state=0, client=client)
+    model = getattr(mpd, name)(random_state=0, **SHORT[name], **ROUNDS[name], client=client)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(6)])
     parts = dd.from_pandas(frame.assign(y=y), npartitions=2)
     by_frame = clone(model).fit(parts[list(frame.columns)], parts["y"])
@@ -569,13 +593,14 @@ def test_training_from_files_and_frames(client, rows, tmp_path, name):
 def test_a_training_goes_on_from_its_checkpoint(client, tmp_path, monkeypatch, name):
     X, y = problem()
     parameters = {"random_state": 0, **SHORT.get(name, {})}
-    model = getattr(mpd, name)(**parameters, client=client, checkpoint=tmp_path)
+    model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client, checkpoint=tmp_path)
     expected = clone(model).set_params(checkpoint=None).fit(*chunked(X, y))
     write, written = Rounds.write, []
 
     def then_dies(self, estimator):
         write(self, estimator)
-        written.append(estimator.n_iter_)
+        position = repr(vars(estimator).get("_position"))
+        written.append((estimator.n_iter_, position, estimator.stop_reason_))
         if len(written) == 2:
             raise RuntimeError("the client has died")
 
@@ -594,12 +619,15 @@ def test_a_training_goes_on_from_its_checkpoint(client, tmp_path, monkeypatch, n
 
 
 @unconverged
-@pytest.mark.parametrize("name", FITTING[:1])
+@pytest.mark.parametrize("name", TWO)
 def test_a_checkpoint_of_other_rows(client, rows, tmp_path, monkeypatch, name):
     X, y = rows
-    model = getattr(mpd, name)(client=client, checkpoint=tmp_path)
+    model = getattr(mpd, name)(**SHORT[name], **ROUNDS[name], client=client, checkpoint=tmp_path)
     monkeypatch.setattr(Rounds, "remove", lambda self: None)
     model.fit(*chunked(X, y, chunks=((60, 60),)))
+    if name not in LEAST_SQUARES:
+        with pytest.raises(ValueError, match="belongs to another training, which differs in data"):
+            clone(model).set_params(rounds=3).fit(*chunked(X, y, chunks=((60, 60),)))
     with pytest.raises(ValueError, match="belongs to another training, which differs in data"):
         model.fit(*chunked(X, y, chunks=((40, 80),)))
 
@@ -609,10 +637,12 @@ def test_a_checkpoint_of_other_rows(client, rows, tmp_path, monkeypatch, name):
 def test_errors_leave_the_model_as_it_was(client, name):
     X, y = problem()
     parameters = {"random_state": 0, **SHORT.get(name, {})}
-    model = getattr(mpd, name)(**parameters, client=client)
+    model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client)
     bad = spoilt(X, np.nan, 170, 2)
-    with pytest.raises(DataError, match="partition 3: Input X contains NaN at row 20, column 2"):
+    with pytest.raises(DataError, match="partition 3: Input X contains NaN at row 20") as error:
         model.fit(*chunked(bad, y))
+    assert "column 2" in str(error.value)
+    assert_nothing_is_left(client)
     assert set(vars(model)) == set(model.get_params())
     before = saved(model.fit(*chunked(X, y)))
     with pytest.raises(ValueError, match="at least two classes"):
@@ -625,7 +655,7 @@ def test_errors_leave_the_model_as_it_was(client, name):
 def test_progress_and_validation(client, capsys, name):
     X, y = problem()
     parameters = {"random_state": 0, **SHORT.get(name, {})}
-    model = getattr(mpd, name)(**parameters, client=client, verbose=1)
+    model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client, verbose=1)
     model.fit(*chunked(X, y), X_val=X[:50], y_val=y[:50])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= model.n_iter_
@@ -633,14 +663,14 @@ def test_progress_and_validation(client, capsys, name):
 
 
 @unconverged
-@pytest.mark.parametrize("name", FITTING[:1])
+@pytest.mark.parametrize("name", TWO)
 def test_ctrl_c_stops_the_tasks(client, monkeypatch, name):
     X, y = problem()
     model = getattr(mpd, name)(random_state=0, client=client)
     run = DaskEngine.run
 
     def interrupted(self, *args, **options):
-        if len(self.traffic) == 10:
+        if len(self.traffic) == 5:
             raise KeyboardInterrupt
         return run(self, *args, **options)
 
@@ -653,6 +683,8 @@ def test_ctrl_c_stops_the_tasks(client, monkeypatch, name):
 
 # --- classes -------------------------------------------------------------------------------
 
+MORE = ("client", "checkpoint", "mixing", "rounds")
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_signature_and_words(name):
@@ -661,9 +693,11 @@ def test_signature_and_words(name):
     plain, make = getattr(multiplane, name), getattr(mpd, name)
     own = list(inspect.signature(plain).parameters.values())
     assert list(inspect.signature(make).parameters.values())[: len(own)] == own
-    assert list(inspect.signature(make).parameters)[len(own) :] == ["client", "checkpoint"]
-    assert set(make().get_params()) == {*plain().get_params(), "client", "checkpoint"}
-    assert make.__doc__.count("    client : ") == 1
+    more = ["client", "checkpoint"] if name in LEAST_SQUARES else [*MORE]
+    assert list(inspect.signature(make).parameters)[len(own) :] == more
+    assert set(make().get_params()) == {*plain().get_params(), *more}
+    for parameter in more:
+        assert make.__doc__.count(f"\n    {parameter} : ") == 1
     assert "On a Dask cluster" in make.__doc__.splitlines()[0]
     assert "Attributes" in make.__doc__
     assert ">>>" not in make.__doc__
@@ -728,6 +762,11 @@ def test_what_a_cluster_is_not_for(rows):
         model.fit(X, y, X_val=da.zeros((2, 2)), y_val=[0, 1])
     with pytest.raises(ValueError, match="alpha"):
         mpd.AMMClassifier(alpha=-1).fit(X, y)
+    for rounds in (0, 1.5, "many"):
+        with pytest.raises(ValueError, match="rounds must be a whole number above 0 or None, got"):
+            mpd.AMMClassifier(rounds=rounds).fit(X, y)
+    with pytest.raises(ValueError, match="mixing must be 'mean', 'sum' or None, got 'median'"):
+        mpd.AMMClassifier(mixing="median").fit(X, y)
     assert not hasattr(mpd.GeneralizedLeastSquaresClassifier(), "partial_fit")
 
 

@@ -9,24 +9,24 @@ import time
 
 import numpy as np
 import pytest
-from engines import cut
+from engines import cut, local_cluster
 from helpers import problem
 
 import multiplane
 from multiplane.solvers._engine import Here
 
-dask = pytest.importorskip("dask")
+pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 mpd = pytest.importorskip("multiplane.dask")
 
 # Together ten kills.
 TRAININGS = {
-    "AMMClassifier": {"max_iter": 12},
+    "AMMClassifier": {"max_iter": 4},
     "GeneralizedLeastSquaresClassifier": {"max_iter": 12, "tol": 0.0},
 }
-TRAININGS = {k: v for k, v in TRAININGS.items() if hasattr(getattr(multiplane, k), "_fit_parts")}
-KILLS = 10 // len(TRAININGS)
+ROUNDS = {"AMMClassifier": {"rounds": 3}, "GeneralizedLeastSquaresClassifier": {}}
+KILLS = 5
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +36,7 @@ def cluster():
         # Workers that look lost now and then are not to be given up.
         "distributed.deploy.lost-worker-timeout": "1h",
     }
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-    ):
+    with local_cluster(**settings) as cluster:
         yield cluster
 
 
@@ -57,21 +52,25 @@ def alive(cluster):
 
 
 class Killing(mpd.DaskEngine):
-    """Kills a worker in each of the first rounds: at a random moment, or at the next one's if the
-    round is over by then."""
+    """Kills a worker in each of the first rounds, at a random moment: they take as long as the
+    shortest one so far, or the next one is tried."""
 
-    cluster, random, n_kills = None, np.random.RandomState(), 0
+    cluster, random, n_kills, shortest = None, np.random.RandomState(), 0, np.inf
 
     def run(self, *args):
         while self.n_kills < KILLS and len(alive(self.cluster)) < 2:
             time.sleep(0.05)
-        timer = threading.Timer(self.random.exponential(0.1), self.kill)
-        if self.n_kills < KILLS and self.traffic:  # there has been a round: all is imported
+        began, kills = time.perf_counter(), bool(self.n_kills < KILLS and self.traffic)
+        if kills:  # there has been a round: all is imported
+            timer = threading.Timer(self.random.uniform(0, self.shortest), self.kill)
             timer.start()
         try:
             return super().run(*args)
         finally:
-            timer.cancel()
+            self.shortest = min(self.shortest, time.perf_counter() - began)
+            if kills:
+                timer.cancel()
+                timer.join()  # in the middle of a kill
 
     def kill(self):
         os.kill(self.random.choice(alive(self.cluster)).pid, signal.SIGKILL)
@@ -91,12 +90,12 @@ def test_the_model_is_that_without_kills(cluster, monkeypatch, name):
     X, y = problem(n=40_000, d=40)
     parameters = {"random_state": 0, **TRAININGS[name]}
     parts = cut(X, y, range(5000, 40_000, 5000))
-    expected = getattr(multiplane, name)(**parameters)._fit_parts(Here(parts))
+    expected = getattr(multiplane, name)(**parameters)._fit_parts(Here(parts), **ROUNDS[name])
     monkeypatch.setattr(Killing, "cluster", cluster)
     monkeypatch.setattr(Killing, "n_kills", 0)
     monkeypatch.setattr("multiplane.dask._estimators.DaskEngine", Killing)
     with distributed.Client(cluster) as client:
-        model = getattr(mpd, name)(**parameters, client=client)
+        model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client)
         model.fit(da.from_array(X, chunks=(5000, 40)), da.from_array(y, chunks=5000))
     assert saved(model) == saved(expected)
     assert Killing.n_kills == KILLS

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engines import Futures, cut
+from engines import Forgetful, Futures, cut
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_least_squares import ALL, EVERY, Watcher, problem, several_labels, stagewise
@@ -38,18 +38,6 @@ from multiplane.solvers._rows import add
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # Sums in another order, float64, over some iterations; scores are of size 1.
 CLOSE = {"rtol": 1e-8, "atol": 1e-9}
-
-
-class Forgetful(Here):
-    """Each step finds that its part was lost and read anew; results cannot be written to."""
-
-    def run(self, *args):
-        self.parts = [pickle.loads(pickle.dumps(part)) for part in self.parts]
-        found = super().run(*args)
-        for array in found if isinstance(found, tuple) else ():
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
-        return found
 
 
 class Weighed(Here):
