@@ -21,7 +21,7 @@ from multiplane.models._container import ModelFileError
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.persistence._rounds import Rounds
 from multiplane.solvers._engine import Here, Part, groups
-from multiplane.solvers._mixing import HyperplaneMixing, learner_of
+from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, learner_of
 
 NAMES = ("pegasos", "pegasos-ball", "mm", "amm", "amm-batch", "gamm", "merge", "multiplane")
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -193,8 +193,8 @@ def test_merges_in_trees(name, rule):
 @pytest.mark.parametrize("rule", ["mean", "sum"])
 def test_long_first_rounds_of_large_numbers_stay_in_float32(rule):
     """Weights of the average grow with the fourth power of the steps."""
-    X, y = problem(20_000)
-    parts = cut(X.astype(np.float32) * np.float32(1e14), y, [9000])
+    X, y = problem(120_000)
+    parts = cut(X.astype(np.float32) * np.float32(5e13), y, [100_000])
     clf = fitted("pegasos", parts, mixing=rule, rounds=1, max_iter=1)
     assert np.isfinite(clf.coef_).all()
     assert clf.score(parts[0].rows.X, parts[0].rows.y) > 0.6
@@ -287,6 +287,14 @@ def test_the_engine_does_not_matter(name, executor):
     assert saved(fitted(name, parts, Forgetful)) == expected
     assert saved(fitted(name, parts, lambda parts: Futures(executor, parts))) == expected
     assert saved(fitted(name, parts, random_state=1)) != expected
+
+
+@EVERY
+def test_nothing_of_an_earlier_training_is_left(name):
+    X, y = problem()
+    clf = new(name).fit(X[:, :5], y == 0)
+    clf._fit_parts(Here(cut(X, y, [100])), rounds=3)
+    assert saved(clf) == saved(fitted(name, cut(X, y, [100])))
 
 
 def test_random_assignments_depend_on_the_seed():
@@ -491,10 +499,11 @@ def test_who_cannot_learn_in_several_places():
     ],
 )
 def test_what_is_found_is_what_one_machine_finds(name, parameters, attribute):
-    """A sample of few rows is all of them."""
+    """A sample of few rows is all of them, but for those of weight zero."""
     X, y = problem(150)
-    whole = new(name, **parameters).fit(X, y)
-    clf = fitted(name, cut(X, y, [70, 71]), rounds=1, **parameters)
+    weight = (np.arange(150) % 3 > 0).astype(float)
+    whole = new(name, **parameters).fit(X, y, sample_weight=weight)
+    clf = fitted(name, cut(X, y, [70, 71], weight), rounds=1, **parameters)
     assert getattr(clf, attribute) == getattr(whole, attribute)
 
 
@@ -508,6 +517,7 @@ def test_rows_in_their_order():
     shuffled = [part.memory["order"][1] for part in engine.parts]
     assert [sorted(order) for order in shuffled] == [list(range(80)), list(range(120))]
     assert shuffled[0].tolist() != list(range(80))
+    assert [len(part.memory) for part in engine.parts] == [2, 2]  # of the last training alone
 
 
 def test_a_pass_has_no_more_rounds_than_rows():
@@ -538,6 +548,30 @@ def test_growth_falls_with_each_duplication(n_parts, rule):
     assert n > 10
     assert clf._training.learner.growth == pytest.approx(0.2 * 0.9**n)
     assert clf._training.learner.__getstate__()["growth_decay"] == 0.9
+
+
+def test_a_part_among_many_duplicates_less():
+    """All together are to make p fall as one would."""
+    state = begun("gamm", 40, growth=0.5, growth_decay=0.9)
+    X, y = problem(400, seed=4)
+    examples = Examples(Matrix(X), y.astype(np.int32))
+    one, many = (
+        HyperplaneMixing(n).local_step(state, examples, np.arange(400), 0).counts["duplicated"]
+        for n in (1, 20)
+    )
+    assert one > 3 * many > 0
+
+
+def test_how_rows_are_assigned():
+    X, y = problem()
+    for name, ways in (
+        ("mm", [Drawn(), Best()]),
+        ("amm-batch", [None, Best()]),
+        ("amm", [None] * 2),
+    ):
+        engine = Spy(cut(X, y, [100]))
+        new(name)._fit_parts(engine, rounds=2)
+        assert [share.mixing.assign for share in engine.sent] == [w for w in ways for _ in (1, 2)]
 
 
 @pytest.mark.parametrize("name", ["amm", "gamm"])
@@ -813,7 +847,10 @@ def test_hyperplanes_that_win_nowhere_go(tmp_path):
     X, y = problem(900)
     X[:, 0] += 20 * (y == 2)  # one hyperplane is enough for it
     engine = Spy(cut(X, y, [300, 300, 310]))
-    clf = new("multiplane", n_hyperplanes=30, max_iter=6)._fit_parts(engine, rounds=2)
+    watcher = Watcher()
+    clf = new("multiplane", n_hyperplanes=30, max_iter=6).set_callbacks(watcher)
+    clf._fit_parts(engine, rounds=2)
+    np.testing.assert_array_equal(clf.predict(X), watcher.models[-1].predict(X))
     before = len(engine.sent[-1].learner["owner"])
     winners = np.unique(clf.apply(X))
     lonely = [np.sum(clf.hyperplane_class_ == label) == 1 for label in clf.hyperplane_class_]
