@@ -14,6 +14,9 @@ import scipy.sparse as sp
 from engines import cut, local_cluster
 from helpers import problem, run_python
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import multiplane
 from multiplane.data import Block, DataError
@@ -626,9 +629,9 @@ def test_a_checkpoint_of_other_rows(client, rows, tmp_path, monkeypatch, name):
     monkeypatch.setattr(Rounds, "remove", lambda self: None)
     model.fit(*chunked(X, y, chunks=((60, 60),)))
     if name not in LEAST_SQUARES:
-        with pytest.raises(ValueError, match="belongs to another training, which differs in data"):
+        with pytest.raises(ValueError, match="belongs to another training, which differs in rows"):
             clone(model).set_params(rounds=3).fit(*chunked(X, y, chunks=((60, 60),)))
-    with pytest.raises(ValueError, match="belongs to another training, which differs in data"):
+    with pytest.raises(ValueError, match="belongs to another training, which differs in rows"):
         model.fit(*chunked(X, y, chunks=((40, 80),)))
 
 
@@ -723,7 +726,7 @@ def test_from_local_and_back(name, tmp_path):
     multiplane.export(model, tmp_path / "model.h")
     multiplane.report(model, (X, y), tmp_path / "report.html")
     assert f">{name}<" in (tmp_path / "report.html").read_text()
-    with pytest.raises(TypeError, match=f"from_local needs a multiplane.{name}, got"):
+    with pytest.raises(TypeError, match=f"from_local needs a plain multiplane.{name}, got"):
         type(model).from_local(model)
 
 
@@ -793,3 +796,37 @@ def test_without_dask_and_without_a_client():
 def test_the_tree_of_merges():
     """Its shape depends on the number of parts alone."""
     assert [len(level) for level in groups(70)] == [9, 2, 1]
+
+
+def test_in_pipelines_and_searches(client, rows):
+    X, y = rows
+    few = {"client": client, "rounds": 2, "max_iter": 2, "random_state": 0}
+    assert make_pipeline(StandardScaler(), mpd.AMMClassifier(**few)).fit(X, y).score(X, y) > 0.5
+    search = GridSearchCV(mpd.AMMClassifier(**few), {"mixing": ["mean", "sum"]}, cv=2)
+    search.set_params(error_score="raise").fit(X, y)
+    assert search.best_estimator_.client is client
+
+
+@pytest.mark.parametrize("other", ["tcp://somewhere:8786", 5])
+def test_a_client_is_a_client(rows, other):
+    with pytest.raises(TypeError, match=r"client must be a distributed\.Client"):
+        mpd.AMMClassifier(client=other).fit(*rows)
+
+
+def test_parts_of_memory_are_cut_once(client, rows, monkeypatch):
+    """However many workers there are when they are sent again."""
+    recipes = rows_of(client, *rows).recipes
+    monkeypatch.setattr(client, "nthreads", lambda: {"a": 7})
+    assert len(recipes()) == 2
+
+
+def test_alarms_are_not_swallowed(client, rows, monkeypatch):
+    X, y = rows
+    engine = engine_of(client, *chunked(X, y, chunks=((60, 60),)))
+
+    def alarm(*args):
+        raise TimeoutError("time is up")
+
+    monkeypatch.setattr(engine, "_round", alarm)
+    with pytest.raises(TimeoutError, match="time is up"):
+        engine.run(alarm, 0, alarm)

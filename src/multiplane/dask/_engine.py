@@ -132,6 +132,8 @@ class DaskEngine:
                 return work()
             except _LOST as error:
                 lost = error
+                if isinstance(error, TimeoutError) and "workers" not in str(error):
+                    raise  # somebody else's, of an alarm say
                 if any(part.cancelled() for part in getattr(self, "_parts", ())):
                     self._parts = self._made()
         raise RuntimeError(

@@ -145,9 +145,9 @@ class DaskClassifier:
 
     def _client(self) -> Client:
         if self.client is not None:
-            return self.client
+            return _checked(self.client)
         try:
-            return default_client()
+            return _checked(default_client())
         except ValueError:
             raise ValueError(
                 f"{type(self).__name__} needs a cluster and there is no client; make one with "
@@ -159,7 +159,7 @@ class DaskClassifier:
             local.feature_names_in_ = np.array(names, dtype=object)
         for name in self._learnt():
             delattr(self, name)
-        vars(self).update({k: v for k, v in vars(local).items() if k not in self._own_parameters()})
+        vars(self).update({k: v for k, v in vars(local).items() if self._is_learnt(k)})
 
     # --- prediction ------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class DaskClassifier:
         """One that predicts as a plain classifier does, on Dask collections too."""
         if type(local) is not cls._plain:
             raise TypeError(
-                f"from_local needs a multiplane.{cls._plain.__name__}, got {type(local).__name__}"
+                f"from_local needs a plain multiplane.{cls._plain.__name__}, got {type(local)}"
             )
         made = cls(**local.get_params(deep=False))
         made.client, made.checkpoint = client, checkpoint
@@ -251,7 +251,12 @@ class DaskClassifier:
         return {*self._plain._get_param_names(), *self._more, "_skl_callbacks"}
 
     def _learnt(self) -> list[str]:
-        return [name for name in vars(self) if name not in self._own_parameters()]
+        return [name for name in vars(self) if self._is_learnt(name)]
+
+    def _is_learnt(self, name: str) -> bool:
+        # What scikit-learn leaves for the time of a fit is not ours.
+        passing = name.startswith(("_callback", "_parent", "_skl"))
+        return not passing and name not in self._own_parameters()
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
@@ -305,6 +310,15 @@ class _LeastSquares(DaskClassifier):
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of `predict_proba`."""
         return self._answer("predict_log_proba", X)
+
+
+def _checked(client: Any) -> Client:
+    if not isinstance(client, Client):
+        raise TypeError(f"client must be a distributed.Client, got {client!r}")
+    if client.asynchronous or client.status != "running":
+        state = "asynchronous" if client.asynchronous else client.status
+        raise ValueError(f"client must be a running, synchronous Client, and this one is {state}")
+    return client
 
 
 def _is_elsewhere(X: Any) -> bool:

@@ -102,7 +102,7 @@ def parts_of(client: Client, rows: Rows) -> Callable[[], list[Future]]:
 
 
 def is_files(X: Any) -> bool:
-    some = X if isinstance(X, list) and X else [X]
+    some = X if isinstance(X, (list, tuple)) and len(X) else [X]
     return isinstance(X, Files) or all(isinstance(path, (str, os.PathLike)) for path in some)
 
 

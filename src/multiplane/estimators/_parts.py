@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from multiplane._arrays import issparse
 from multiplane.data import widened
@@ -75,7 +75,7 @@ def _look(several: bool, part: Part) -> Seen:
             raise ValueError(f"one label a row is needed, got y of shape {y.shape}")
         n_labels = y.shape[1]
         sums = np.array([n if weight is None else weight.sum()], dtype=np.float64)
-        if n and type_of_target(y) != "multilabel-indicator" and not np.all((y == 0) | (y == 1)):
+        if not np.all((y == 0) | (y == 1)):
             raise ValueError("several labels a row must be a matrix of zeros and ones")
     elif n:
         if y.dtype.kind not in "biu":

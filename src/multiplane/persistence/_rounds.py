@@ -78,7 +78,7 @@ class Rounds:
         """Another training must not go on from here, nor be overwritten."""
         now, then = (_described(e) for e in (estimator, kept))
         differ = [name for name in now if now[name] != then.get(name)]
-        differ += ["data"] if data != self.data else []
+        differ += ["rows, partitions or rounds"] if data != self.data else []
         if differ:
             raise ValueError(
                 f"{self.path} belongs to another training, which differs in {', '.join(differ)}; "
