@@ -392,7 +392,7 @@ def test_another_training_does_not_go_on_from_there(tmp_path):
     for make, data, what in (
         (ALL["calibrated"](alpha=3.0), ["a.csv", 300], "alpha"),
         (ALL["linear"](), ["a.csv", 300], "estimator"),
-        (ALL["calibrated"](), ["b.csv", 300], "data"),
+        (ALL["calibrated"](), ["b.csv", 300], "rows"),
     ):
         with pytest.raises(ValueError, match=f"another training, which differs in .*{what}"):
             make._fit_parts(engine, checkpoint=Rounds(tmp_path / "new", data=data))

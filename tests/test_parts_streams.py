@@ -782,7 +782,7 @@ def test_another_training_is_refused(tmp_path):
     for clf, data, what in (
         (new("amm", alpha=1e-3), ["a"], "alpha"),
         (new("gamm"), ["a"], "estimator"),
-        (new("amm"), ["b"], "data"),
+        (new("amm"), ["b"], "rows"),
     ):
         with pytest.raises(ValueError, match=f"another training, which differs in .*{what}"):
             clf._fit_parts(Here(parts), checkpoint=Rounds(tmp_path, data))
