@@ -31,6 +31,7 @@ from multiplane.estimators._callbacks import CallbackSupportMixin, with_callback
 from multiplane.estimators._checks import (
     NO_WEIGHT,
     NoWeightError,
+    check_can_stop_early,
     class_weights,
     new_seed,
     unchanged_on_error,
@@ -259,11 +260,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         earlier call had learnt.
         """
         self._validate_params()
-        if self.early_stopping and X_val is None and y_val is None:
-            raise ValueError(
-                "early_stopping=True needs X_val and y_val here: rows cannot be held out of "
-                "partitions that stay where they are; pass both, or set early_stopping=False"
-            )
+        check_can_stop_early(self, X_val, y_val)
         with unchanged_on_error(self):
             for name in [name for name in vars(self) if _is_learnt(name)]:
                 delattr(self, name)

@@ -34,6 +34,15 @@ def as_local(model: Any) -> Any:
     return model.to_local() if hasattr(model, "to_local") else model
 
 
+def check_can_stop_early(estimator: Any, X_val: Any, y_val: Any) -> None:
+    """For trainings from parts."""
+    if estimator.early_stopping and X_val is None and y_val is None:
+        raise ValueError(
+            "early_stopping=True needs X_val and y_val here: rows cannot be held out of "
+            "partitions that stay where they are; pass both, or set early_stopping=False"
+        )
+
+
 def new_seed(random: np.random.RandomState) -> int:
     return int(random.randint(np.iinfo(np.int32).max))
 

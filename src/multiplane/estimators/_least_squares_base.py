@@ -40,7 +40,13 @@ from multiplane._arrays import (
     to_numpy,
 )
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
-from multiplane.estimators._checks import NO_TRAINING, UNFINISHED, class_weights, unchanged_on_error
+from multiplane.estimators._checks import (
+    NO_TRAINING,
+    UNFINISHED,
+    check_can_stop_early,
+    class_weights,
+    unchanged_on_error,
+)
 from multiplane.estimators._labels import check_alike, codes_of, encode, find
 from multiplane.estimators._monitor import Monitor
 from multiplane.features._base import FeatureGenerator, Source
@@ -181,11 +187,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         from multiplane.estimators._parts import survey  # it needs the compiled module
 
         self._validate_params()
-        if self.early_stopping and X_val is None and y_val is None:
-            raise ValueError(
-                "early_stopping=True needs X_val and y_val here: rows cannot be held out of "
-                "partitions that stay where they are; pass both, or set early_stopping=False"
-            )
+        check_can_stop_early(self, X_val, y_val)
         with unchanged_on_error(self):
             resumed = checkpoint is not None and checkpoint.resume(self)
             if resumed and self.stop_reason_ != UNFINISHED:
