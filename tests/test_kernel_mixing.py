@@ -73,6 +73,32 @@ def crowded(n=100, seed=0, **config):
     return {**state, "budget": budget, "memory": np.zeros(0)}, twin
 
 
+@pytest.mark.parametrize("name", ["coef", "sums"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_coefficients_are_numbers(name, bad):
+    """What is smallest among others that are none is nowhere."""
+    state, _ = crowded(maintenance="merge", budget=10)
+    state[name] = np.full_like(state[name], bad)
+    with pytest.raises(ValueError, match="a coefficient is not finite"):
+        _native.KernelLearner.reduced(state)
+    with pytest.raises(ValueError, match="a coefficient is not finite"):
+        learner_of({**state, "budget": 0})
+
+
+def test_frozen_vectors_stay_where_new_ones_are_next_to_nothing():
+    """Weights whose squares float32 takes for zero leave no partner to be chosen."""
+    X, y = problem(n=200)
+    state = _native.KernelLearner.reduced(crowded(maintenance="merge", budget=10)[0]).__getstate__()
+    learner = learner_of({**state, "budget": 20})
+    learner.freeze()
+    Examples(Matrix(X), y.astype(np.int32), np.full(200, 1e-16, np.float32)).learn(
+        learner, np.arange(200)
+    )
+    after = learner.__getstate__()
+    assert after["n_maintained"] > state["n_maintained"]
+    assert after["vectors"][:10].tobytes() == state["vectors"].tobytes()
+
+
 @pytest.mark.parametrize("maintenance", MAINTENANCE)
 @pytest.mark.parametrize("budget", [1, 2, 10, 33])
 def test_reduction_is_maintenance_again_and_again(simd, maintenance, budget):

@@ -397,3 +397,11 @@ def test_another_training_does_not_go_on_from_there(tmp_path):
         with pytest.raises(ValueError, match=f"another training, which differs in .*{what}"):
             make._fit_parts(engine, checkpoint=Rounds(tmp_path / "new", data=data))
     ALL["calibrated"](verbose=1)._fit_parts(engine, checkpoint=checkpoint)
+
+
+def test_several_labels_are_zeros_and_ones():
+    X, Y = several_labels()
+    with pytest.raises(ValueError, match=r"partition 1: .* a matrix of zeros and ones"):
+        ALL["linear"]()._fit_parts(
+            Here(cut(X, np.where(np.arange(200)[:, None] < 99, Y, 2 * Y - 1), [99]))
+        )

@@ -17,6 +17,7 @@ import multiplane
 from multiplane.data import Block, DataError, Examples, Matrix
 from multiplane.estimators._parts import survey
 from multiplane.estimators._rounds import FEW, Reading, Sample, Sampling, learnt_share, sampled
+from multiplane.models import _container
 from multiplane.models._container import ModelFileError
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.persistence._rounds import Rounds
@@ -805,6 +806,26 @@ def test_a_corrupt_checkpoint(tmp_path):
         assert vars(clf) == vars(new("amm"))
     multiplane.save(new("amm").fit(X, y), path)
     with pytest.raises(ModelFileError, match="no checkpoint of a training in rounds"):
+        new("amm")._fit_parts(Here(parts), checkpoint=Rounds(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": -1}, {"round": -3}, {"n_iter": 10**30}, {"before": [1] * 5}, {"before": ["a"] * 9}],
+)
+def test_a_position_that_is_none(tmp_path, change):
+    X, y = problem()
+    parts, path = cut(X, y, [100]), tmp_path / "rounds.mpl"
+    with pytest.raises(RuntimeError):
+        new("amm")._fit_parts(Dying(parts, 3), rounds=3, checkpoint=Rounds(tmp_path))
+    document, arrays = _container.read(path)
+    document["rounds"]["position"] |= change
+    _container.write(path, document, arrays)
+    with pytest.raises(ModelFileError, match="its position is not one"):
+        new("amm")._fit_parts(Here(parts), checkpoint=Rounds(tmp_path))
+    document["rounds"]["position"] = None
+    _container.write(path, document, arrays)
+    with pytest.raises(ModelFileError, match="does not say where its training stands"):
         new("amm")._fit_parts(Here(parts), checkpoint=Rounds(tmp_path))
 
 
