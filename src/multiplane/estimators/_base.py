@@ -45,6 +45,7 @@ from multiplane.estimators._training import Maker, Training, Validation
 from multiplane.models._scaling import Scaling
 from multiplane.progress import Event
 from multiplane.solvers._engine import Engine
+from multiplane.solvers._mixing import Rule
 from multiplane.solvers._selection import progressive
 from multiplane.solvers._sgd import Assignment, Online, Result, Settings, fit, one_pass
 from multiplane.solvers._tally import Learner, Tally
@@ -247,7 +248,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X_val: Any = None,
         y_val: Any = None,
         checkpoint: Any = None,
-        mixing: Literal["mean", "sum"] | None = None,
+        mixing: Rule | None = None,
         rounds: int | None = None,
     ) -> Self:
         """Learn from rows that lie in several places, in rounds: each part learns a share of its
@@ -573,13 +574,13 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         where that is little work beside the passes before."""
 
     # How parts are mixed: what measured best (decision 15).
-    _mixing_rule: ClassVar[Literal["mean", "sum"]] = "mean"
+    _mixing_rule: ClassVar[Rule] = "mean"
 
-    def _rounds(self, rule: Literal["mean", "sum"], n_rows: int) -> int:
+    def _rounds(self, rule: Rule, n_rows: int) -> int:
         """Of the first pass over parts."""
         return 128 if rule == "mean" else 2048
 
-    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> Mixing:
+    def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> Mixing:
         raise NotImplementedError(f"{type(self).__name__} cannot learn in several places")
 
     def _final_reading(self, reading: Reading) -> Reading:

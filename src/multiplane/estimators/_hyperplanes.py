@@ -14,7 +14,7 @@ from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier
 from multiplane.estimators._docs import COMMON
 from multiplane.models._hyperplanes import HyperplaneModel
-from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, drawn
+from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, Rule, drawn
 from multiplane.solvers._sgd import Alternating, Assignment, Online, Settings
 
 _SHARED = """
@@ -161,7 +161,7 @@ class HyperplaneClassifier(StreamClassifier):
             shuffle=bool(self.shuffle),
         )
 
-    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
+    def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> HyperplaneMixing:
         batch = getattr(self, "mode", "online") == "batch" and n_iter > 0
         return HyperplaneMixing(n_parts, rule, Best() if batch else None)
 
@@ -383,7 +383,7 @@ class MMClassifier(HyperplaneClassifier):
             return Alternating(examples.assign(learner, self._n_threads()), self._n_threads())
         return Alternating(drawn(learner, examples, random), self._n_threads())
 
-    def _mixing(self, n_parts: int, rule: Literal["mean", "sum"], n_iter: int) -> HyperplaneMixing:
+    def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> HyperplaneMixing:
         return HyperplaneMixing(n_parts, rule, Best() if n_iter else Drawn())
 
 

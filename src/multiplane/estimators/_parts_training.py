@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import time
 from dataclasses import astuple, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -35,10 +35,10 @@ from multiplane.estimators._rounds import (
     sampled,
 )
 from multiplane.solvers._engine import Engine
+from multiplane.solvers._mixing import Rule
 from multiplane.solvers._sgd import Result
 from multiplane.solvers._tally import Tally
 
-Rule = Literal["mean", "sum"]
 _FEWEST_ROUNDS = 32  # of a pass, where their number falls from pass to pass
 
 

@@ -115,7 +115,7 @@ class HyperplaneMixing:
             U += delta.moved / np.maximum(delta.movers, 1)[:, None]
         if N is not None and delta.average is not None:
             N += delta.average / total
-            # A new hyperplane counts as if all parts had had it.
+            # Of a new hyperplane as it is: for the mean, as if all parts had had it.
             N = np.concatenate([N, delta.new_average])
         n_new = len(delta.new)
         ids = np.arange(state["n_ids"], state["n_ids"] + n_new, dtype=np.int32)
