@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from experiments import protocol
-from experiments.flagship.run import Split, bundled, covertype
 from multiplane import AutoClassifier, Exploration, datasets
 from multiplane.exploration._race import fitted
+
+from .. import protocol
+from ..flagship.run import Split, bundled, covertype
 
 RESULTS = Path(__file__).with_name("results.json")
 PARTIAL = Path("out/auto.json")

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from experiments import protocol
-from experiments.flagship.run import LOAD
 from multiplane import MultiplaneClassifier
+
+from .. import protocol
+from .run import LOAD
 
 FIXED: dict[str, Any] = {"n_hyperplanes": 30, "alpha": 1e-6, "scale": "uniform"}
 LEVERS: dict[str, dict[str, Any]] = {

@@ -22,8 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from experiments import protocol
 from multiplane import MultiplaneClassifier, PegasosClassifier, datasets
+
+from .. import protocol
 
 RESULTS = Path(__file__).with_name("results.json")
 PARTIAL = Path("out/flagship.json")

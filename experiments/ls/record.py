@@ -18,7 +18,8 @@ import sklearn
 from sklearn.base import clone
 
 import multiplane
-from experiments.protocol import commit, today
+
+from ..protocol import commit, today
 
 Put = Callable[[Any], Any]
 

@@ -13,7 +13,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from experiments.bpegasos.table1.run import BUDGETS, RESULTS
+from .run import BUDGETS, RESULTS
 
 PICTURE = Path(__file__).parents[3] / "docs" / "bpegasos.png"
 # name, method, mode, colour and style; from the best to the worst, as in the legend

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from experiments import protocol
-from experiments.bpegasos.table1.data import LOAD, Block, Generated, Rows
 from multiplane import BudgetedPegasosClassifier, ProjectronClassifier
+
+from ... import protocol
+from .data import LOAD, Block, Generated, Rows
 
 RESULTS = Path(__file__).with_name("results.json")
 PARTIAL = Path("out/bpegasos_table1.json")

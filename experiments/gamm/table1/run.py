@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments import protocol
 from multiplane import AMMClassifier, GAMMClassifier
 from multiplane.datasets import make_checkerboard
+
+from ... import protocol
 
 # pattern: (AMM mean, sd), (GAMM mean, sd), as printed.
 PAPER = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments import protocol
 from multiplane import AMMClassifier, GAMMClassifier
 from multiplane.datasets import (
     load_ijcnn1,
@@ -19,6 +18,8 @@ from multiplane.datasets import (
     load_usps,
     round_digits,
 )
+
+from ... import protocol
 
 # data, passes, folds, then for AMM and GAMM: the paper's mean and sd, and our target.
 CELLS = {

@@ -26,10 +26,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from experiments import protocol
 from multiplane import StagewiseLeastSquaresClassifier
 from multiplane.datasets import load_covtype
 from multiplane.features import RandomFourier
+
+from ... import protocol
 
 RESULTS = Path(__file__).with_name("results.json")
 PICTURE = Path(__file__).parents[3] / "docs" / "covertype.png"

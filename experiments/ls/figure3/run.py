@@ -15,7 +15,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.ls.record import (
+from multiplane import StagewiseLeastSquaresClassifier
+from multiplane.datasets import load_cifar10, load_cifar10_small
+from multiplane.features import ConvolutionalPatches
+
+from ..record import (
     arguments,
     matrix_rate,
     operations,
@@ -24,9 +28,6 @@ from experiments.ls.record import (
     save,
     timed_fit,
 )
-from multiplane import StagewiseLeastSquaresClassifier
-from multiplane.datasets import load_cifar10, load_cifar10_small
-from multiplane.features import ConvolutionalPatches
 
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -13,7 +13,11 @@ from typing import Any
 
 from sklearn.preprocessing import normalize
 
-from experiments.ls.record import (
+from multiplane import StagewiseLeastSquaresClassifier
+from multiplane.datasets import load_letter, load_mnist
+from multiplane.features import RandomFourier, RandomPolynomial
+
+from ..record import (
     arguments,
     error,
     matrix_rate,
@@ -23,9 +27,6 @@ from experiments.ls.record import (
     save,
     timed_fit,
 )
-from multiplane import StagewiseLeastSquaresClassifier
-from multiplane.datasets import load_letter, load_mnist
-from multiplane.features import RandomFourier, RandomPolynomial
 
 RESULTS = Path(__file__).with_name("results.json")
 

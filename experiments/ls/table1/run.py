@@ -14,10 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.ls.record import arguments, error, mean_and_sd, placed, save, timed_fit
 from multiplane import CalibratedLeastSquaresClassifier, GeneralizedLeastSquaresClassifier
 from multiplane.datasets import load_mnist
 from multiplane.features import RandomFourier
+
+from ..record import arguments, error, mean_and_sd, placed, save, timed_fit
 
 RESULTS = Path(__file__).with_name("results.json")
 

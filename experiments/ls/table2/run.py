@@ -24,10 +24,11 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from experiments import protocol
 from multiplane import StagewiseLeastSquaresClassifier
 from multiplane.datasets import load_news20
 from multiplane.features import FeatureSubset
+
+from ... import protocol
 
 N_TRAIN = 15_000
 FEWEST = 3  # times that a word must appear

@@ -29,6 +29,7 @@ COMMANDS = {
     "export": "Write a model as ONNX or as a C header.",
     "report": "Write a page about a model: errors, curves, pictures.",
     "explore": "Race all families on the data, and recommend one.",
+    "reproduce": "Run the tables and figures of the papers, beside ours.",
     "demo": "See it work, on data made up on the spot.",
     "completion": "Print the completion script of a shell.",
 }

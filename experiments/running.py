@@ -1,0 +1,80 @@
+"""Runs an experiment, task after task; what is done is kept, so that an interrupted run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .catalogue import Experiment, Task
+from .records import Record, conditions, load, missing, save
+
+# One task is about to be measured (its number, how many there are), or has been.
+Begin = Callable[[int, int, Task], Any]
+End = Callable[[list[Record]], Any]
+
+
+def run(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    quick: bool = False,
+    only: str = "",
+    begin: Begin = lambda *_: None,
+    end: End = lambda *_: None,
+) -> list[Record]:
+    """Measure what is not yet in the folder's results.json, and draw the picture.
+
+    Parameters
+    ----------
+    folder : Path
+        Where results.json and figure.png are kept. Records there of another protocol, or of the
+        quick form where the long one is wanted, are dropped.
+    only : str
+        Tasks whose name contains this; others stay as they are.
+    """
+    source = experiment.source
+    assert source.module is not None
+    folder.mkdir(parents=True, exist_ok=True)
+    path, fingerprint = folder / "results.json", source.fingerprint(quick)
+    kept = _kept(path, fingerprint)
+    tasks = source.tasks(quick)
+    groups = {str(task): kept[str(task)] for task in tasks if str(task) in kept}
+    for number, task in enumerate(tasks, 1):
+        if str(task) in groups or only not in str(task):
+            continue
+        begin(number, len(tasks), task)
+        records = _measure(source.module, task, source.config(quick))
+        groups[str(task)] = [{"task": str(task), **r, "conditions": conditions()} for r in records]
+        # In the order of the tasks, whatever the order in which they were measured.
+        done = [r for each in tasks for r in groups.get(str(each), [])]
+        save(path, done, fingerprint)
+        end(groups[str(task)])
+    records = [r for each in tasks for r in groups.get(str(each), [])]
+    draw(experiment, records, folder)
+    return records
+
+
+def draw(experiment: Experiment, records: list[Record], folder: Path) -> None:
+    """The picture, where the experiment has one and there is something to be seen."""
+    if hasattr(experiment.module, "draw") and any("missing" not in r for r in records):
+        experiment.module.draw(records, folder / "figure.png")
+
+
+def _kept(path: Path, fingerprint: str) -> dict[str, list[Record]]:
+    if not path.exists():
+        return {}
+    records, theirs = load(path)
+    kept: dict[str, list[Record]] = {}
+    for record in records if theirs == fingerprint else []:
+        kept.setdefault(record["task"], []).append(record)
+    # What could not be measured is tried again: the file may have come.
+    return {task: rs for task, rs in kept.items() if not any("missing" in r for r in rs)}
+
+
+def _measure(module: Any, task: Task, config: dict[str, Any]) -> list[Record]:
+    try:
+        return list(module.measure(task, config))
+    except (FileNotFoundError, ModuleNotFoundError) as error:  # data or a library not to be had
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return [missing(task.row, task.column, task.mode or "paper", reason)]
