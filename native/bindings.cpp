@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "deform.hpp"
 #include "kernel_learner.hpp"
 #include "learner.hpp"
 #include "libsvm.hpp"
@@ -873,6 +874,29 @@ nb::dict read_libsvm_py(const nb::bytes& text, bool zero_based, bool multilabel,
   return out;
 }
 
+nb::tuple deform_py(In<std::uint8_t, 2> images, In<std::int16_t, 2> texture,
+                    const std::tuple<int, int, int, int, int>& strength, std::uint64_t seed,
+                    std::int64_t first, std::int64_t n) {
+  need(images.shape(1) == kDigitPixels && images.shape(0) >= 1 && images.shape(0) >> 32 == 0,
+       "images must be rows of 28 * 28 bytes, at least one");
+  need(texture.shape(0) == kTextureStride && texture.shape(1) == kTextureStride,
+       "texture must have 284 x 284 values");
+  need(first >= 0 && first < std::int64_t{1} << 62, "first must be from 0 to 2^62 - 1");
+  need(n >= 0 && n <= 1 << 24, "n must be from 0 to 2^24");
+  const auto [rotation, scale, shear, shift, elastic] = strength;
+  for (const int most : {rotation, scale, shear, shift, elastic})
+    need(most >= 0 && most <= Strength::kMost, "a strength must be from 0 to 32768");
+  const auto size = static_cast<std::size_t>(n);
+  Buffer<float> X = new_buffer<float>(size * kDigitPixels);
+  Buffer<std::int64_t> image = new_buffer<std::int64_t>(size);
+  {
+    nb::gil_scoped_release release;
+    deform({images.data(), static_cast<std::int64_t>(images.shape(0)), texture.data()},
+           {rotation, scale, shear, shift, elastic}, seed, first, n, X.data, image.data);
+  }
+  return nb::make_tuple(array2(X, size, kDigitPixels), array1(image, size));
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -896,6 +920,9 @@ NB_MODULE(_native, m) {
   m.def("read_libsvm", &read_libsvm_py, "text"_a, nb::kw_only(), "zero_based"_a = false,
         "multilabel"_a = false, "n_features"_a = 0, "drop_beyond"_a = false,
         "skip_faults"_a = false);
+
+  m.def("deform", &deform_py, "images"_a.noconvert(), "texture"_a.noconvert(), "strength"_a,
+        "seed"_a, "first"_a, "n"_a);
 
   nb::class_<OwnedRows>(m, "Rows")
       .def_prop_ro("shape",

@@ -24,6 +24,14 @@ def read_libsvm(
     drop_beyond: bool = False,
     skip_faults: bool = False,
 ) -> dict[str, Any]: ...
+def deform(
+    images: NDArray[np.uint8],
+    texture: NDArray[np.int16],
+    strength: tuple[int, int, int, int, int],
+    seed: int,
+    first: int,
+    n: int,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
 
 class Rows:
     @property

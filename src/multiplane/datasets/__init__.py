@@ -1,10 +1,12 @@
 """Data to try the classifiers on: generators with known answers, nine real sets.
 
 The generators need nothing but a seed; those named ``stream_`` give blocks of rows without end.
+:func:`make_infinite_digits` deforms the images of a real set.
 The loaders read files from a folder (see :func:`data_directory`) and ask scikit-learn to
 download what is not there.
 """
 
+from ._digits import make_infinite_digits
 from ._real import (
     data_directory,
     load_a9a,
@@ -36,6 +38,7 @@ __all__ = [
     "load_usps",
     "load_waveform",
     "make_checkerboard",
+    "make_infinite_digits",
     "make_waveform",
     "make_weights",
     "make_xor_strip",
