@@ -1,4 +1,4 @@
-"""Data to try the classifiers on: generators with known answers, nine real sets.
+"""Data to try the classifiers on: generators with known answers, real sets.
 
 The generators need nothing but a seed; those named ``stream_`` give blocks of rows without end.
 :func:`make_infinite_digits` deforms the images of a real set.
@@ -7,6 +7,7 @@ download what is not there.
 """
 
 from ._digits import make_infinite_digits
+from ._large import load_mnist8m, load_rcv1, load_rcv1_topics, load_url, load_webspam
 from ._real import (
     data_directory,
     load_a9a,
@@ -34,9 +35,14 @@ __all__ = [
     "load_ijcnn1",
     "load_letter",
     "load_mnist",
+    "load_mnist8m",
     "load_news20",
+    "load_rcv1",
+    "load_rcv1_topics",
+    "load_url",
     "load_usps",
     "load_waveform",
+    "load_webspam",
     "make_checkerboard",
     "make_infinite_digits",
     "make_waveform",

@@ -1,4 +1,4 @@
-"""Images of digits deformed as they are asked for; the loop itself is native/deform.cpp."""
+"""Sources of digits: images deformed as they are asked for (native/deform.cpp), bytes in files."""
 
 from __future__ import annotations
 
@@ -88,6 +88,25 @@ class DigitSource(Source):
         if self.n_rows is None:
             raise DataError(f"{self.name}: rows without end cannot be loaded; say how many: n=...")
         return super().load()
+
+
+class GreySource(Source):
+    """The sparse rows of another source, bytes, as grey values in [0, 1]."""
+
+    dear = True
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.name, self.n_features, self.n_bytes = source.name, source.n_features, source.n_bytes
+        self.n_rows, self.n_blocks = source.n_rows, source.n_blocks
+        self.identity = ["grey", source.identity]
+
+    def read(self, order: Sequence[int] | None = None) -> Iterator[Block]:
+        for block in self._source.read(order):
+            X = block.X.copy()
+            X.data /= np.float32(255)
+            self.bytes_read = self._source.bytes_read
+            yield block._replace(X=X)
 
 
 @cache

@@ -25,7 +25,7 @@ def make_infinite_digits(
 
     Each row is a training image drawn at random, under a small affine map (rotation, scaling, shear
     and shift) and a small elastic deformation, all drawn anew. It stands in for mnist8m, 8.1
-    million rows of the same kind, without its 12 GB of text; the test images of :func:`load_mnist`,
+    million rows of the same kind, without its 18 GB of text; the test images of :func:`load_mnist`,
     whose grey values are scaled alike, are the test set of both. Decision 16 tells how strong the
     deformations are, and why.
 

@@ -54,8 +54,8 @@ class _Recipe:
     descr: str
     files: tuple[str, ...]  # names without the suffix of their compression
     read: Callable[[list[Path]], Parts]
-    fetch: Callable[[], Parts]
-    origin: str  # whom `fetch` asks, for messages
+    origin: str  # whom `fetch` asks, or where the files are, for messages
+    fetch: Callable[[], Parts] | None = None  # None: nobody can be asked
     label_sums: tuple[int, ...] = ()  # of y_train and y_test (or y); empty: not to be checked
     target_names: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
@@ -572,14 +572,16 @@ def _usual_places() -> list[Path]:
 
 
 def _download(recipe: _Recipe, folder: Path | None, absent: list[str], allowed: bool) -> Parts:
+    if recipe.fetch is None:
+        raise _absent(recipe.name, folder, absent, f"they are to be had from {recipe.origin}")
     if not allowed:
-        raise _absent(recipe, folder, absent, "download_if_missing=False forbids a download")
+        raise _absent(recipe.name, folder, absent, "download_if_missing=False forbids a download")
     try:
         parts = recipe.fetch()
         _check_labels(recipe, parts)
     except (OSError, EOFError, HTTPException, ValueError, ImportError) as error:
         why = f"{recipe.origin} could not be had either ({type(error).__name__}: {error})"
-        raise _absent(recipe, folder, absent, why) from error
+        raise _absent(recipe.name, folder, absent, why) from error
     return parts
 
 
@@ -592,10 +594,10 @@ def _check_labels(recipe: _Recipe, parts: Parts) -> None:
         )
 
 
-def _absent(recipe: _Recipe, folder: Path | None, absent: list[str], why: str) -> FileNotFoundError:
+def _absent(name: str, folder: Path | None, absent: list[str], why: str) -> FileNotFoundError:
     looked = [folder] if folder else _usual_places()
     return FileNotFoundError(
-        f"{recipe.name} needs {', '.join(absent)} (plain, .xz, .bz2 or .gz), not found in "
+        f"{name} needs {', '.join(absent)} (plain, .xz, .bz2 or .gz), not found in "
         f"{' or '.join(str(place) for place in looked)}; {why}; put the files in a folder and "
         f"pass data_home=... or set MULTIPLANE_DATA (most are on the {_LIBSVM})"
     )
