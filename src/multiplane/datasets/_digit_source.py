@@ -34,7 +34,7 @@ class Strength(NamedTuple):
         return fine[0], fine[1], fine[2], round(256 * self.shift), round(256 * self.elastic)
 
 
-STRENGTH = Strength(rotation=0.15, scale=0.1, shear=0.15, shift=0.75, elastic=1.0)
+STRENGTH = Strength(rotation=0.075, scale=0.05, shear=0.075, shift=0.375, elastic=1.0)
 
 
 class DigitSource(Source):
