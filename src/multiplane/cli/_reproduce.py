@@ -66,7 +66,7 @@ def command(
         records = _run(experiment, folder, quick, only)
         click.echo(f"\n{experiment.title}; kept in {folder}")
     click.echo(page.text(experiment, records, judged=not quick))
-    if not (show or quick or record):
+    if not (show or quick or record) and experiment.recorded():
         click.echo(_agreement(experiment, records))
 
 
