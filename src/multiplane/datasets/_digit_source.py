@@ -34,6 +34,7 @@ class Strength(NamedTuple):
         return fine[0], fine[1], fine[2], round(256 * self.shift), round(256 * self.elastic)
 
 
+# Decision 16. Others would make other rows of every seed.
 STRENGTH = Strength(rotation=0.075, scale=0.05, shear=0.075, shift=0.375, elastic=1.0)
 
 

@@ -29,7 +29,7 @@ def make_infinite_digits(
     whose grey values are scaled alike, are the test set of both. Decision 16 tells how strong the
     deformations are, and why.
 
-    A row takes about two microseconds, and memory is that of the training images (47 MB) and of a
+    A row takes a few microseconds, and memory is that of the training images (47 MB) and of a
     block. All is done in integers: the same bytes on every machine.
 
     Parameters
@@ -70,7 +70,7 @@ def make_infinite_digits(
     >>> clf = AMMClassifier(random_state=0).fit_stream(rows, max_iter=2)  # doctest: +SKIP
     >>> digits = load_mnist()  # doctest: +SKIP
     >>> clf.score(digits.X_test, digits.y_test)  # doctest: +SKIP
-    0.94
+    0.9368
     """
     # Here, so that other data sets can be had without the compiled module.
     from ._digit_source import DigitSource
