@@ -120,8 +120,14 @@ class Experiment:
         return load(path)[0] if path.exists() else []
 
     def claims(self, records: list[Record]) -> list[tuple[str, bool, str]]:
-        """What the paper says in words, whether our records show it, and by which figures."""
-        return list(self.module.claims(records)) if hasattr(self.module, "claims") else []
+        """What the paper says in words, whether our records show it, and by which figures.
+
+        An unfinished run shows nothing.
+        """
+        finished = {str(task) for task in self.source.tasks()} <= {r["task"] for r in records}
+        if self.module is None or not (finished and hasattr(self.module, "claims")):
+            return []
+        return list(self.module.claims(records))
 
 
 def everything() -> list[Experiment]:

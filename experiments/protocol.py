@@ -133,6 +133,11 @@ def some_rows(data: tuple[Any, ...], most: int) -> tuple[Any, ...]:
     return X[train], y[train], X_test[test], y_test[test]
 
 
+def hashable(config: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """A config for a function that remembers its answers; dict() turns it back."""
+    return tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in config.items())
+
+
 def commit() -> str:
     """Of the sources, as far as git knows."""
     try:

@@ -44,14 +44,18 @@ def record(
     note: str = "",
     chosen: Any = None,
     curve: Any = None,
+    conditions: dict[str, str] | None = None,
     **quantities: list[float],
 ) -> Record:
-    """A cell with its quantities, one value a seed; `curve` is data for a picture."""
+    """A cell with its quantities, one value a seed; `curve` is data for a picture.
+
+    `conditions` are those that differ from what `conditions()` finds, such as a GPU's name.
+    """
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
     found: Record = {"row": row, "column": column, "mode": mode, "seeds": seeds}
     found["quantities"] = {name: summary(values) for name, values in quantities.items()}
-    more = {"note": note, "chosen": chosen, "curve": curve}
+    more = {"note": note, "chosen": chosen, "curve": curve, "conditions": conditions}
     return found | {name: value for name, value in more.items() if value not in (None, "")}
 
 
@@ -120,7 +124,9 @@ def _hardware() -> str:
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass  # not Linux, or a processor that does not tell its name
-    return f"{name}, {os.cpu_count()} cores, {multiplane._native.simd_level()}"
+    # Least squares run from the Python sources alone, too.
+    loops = multiplane._native.simd_level() if hasattr(multiplane, "_native") else "no own loops"
+    return f"{name}, {os.cpu_count()} cores, {loops}"
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -45,13 +45,17 @@ def run(
             continue
         begin(number, len(tasks), task)
         records = _measure(source.module, task, source.config(quick))
-        groups[str(task)] = [{"task": str(task), **r, "conditions": conditions()} for r in records]
+        here = conditions()
+        groups[str(task)] = [
+            {"task": str(task), **r, "conditions": here | r.get("conditions", {})} for r in records
+        ]
         # In the order of the tasks, whatever the order in which they were measured.
         done = [r for each in tasks for r in groups.get(str(each), [])]
         save(path, done, fingerprint)
         end(groups[str(task)])
     records = [r for each in tasks for r in groups.get(str(each), [])]
-    draw(experiment, records, folder)
+    # A table or figure that reads another one's records has a folder for its own picture.
+    draw(experiment, records, experiment.folder if folder == source.folder else folder)
     return records
 
 
@@ -76,5 +80,7 @@ def _measure(module: Any, task: Task, config: dict[str, Any]) -> list[Record]:
     try:
         return list(module.measure(task, config))
     except (FileNotFoundError, ModuleNotFoundError) as error:  # data or a library not to be had
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        # What was needed; where it was looked for, and what to do, is of one machine.
+        reason = str(error).split("\n")[0].split("; ")[0].split(", not found in")[0]
+        reason = reason or type(error).__name__
         return [missing(task.row, task.column, task.mode or "paper", reason)]

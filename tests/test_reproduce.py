@@ -9,6 +9,7 @@ from multiplane.experiments import catalogue, page
 from multiplane.experiments.catalogue import Experiment, Published, everything, find
 from multiplane.experiments.comparison import Comparison, compare
 from multiplane.experiments.records import load, missing, record, same
+from multiplane.experiments.running import draw
 from multiplane.experiments.running import run as reproduce
 
 from multiplane import experiments
@@ -51,6 +52,17 @@ def test_what_is_recorded(experiment):
         assert cell.ours, f"{cell.row}, {cell.column} is empty"
         if cell.verdict == "worse":
             assert experiment.explanation(cell.row, cell.column), f"{cell.row}, {cell.column}"
+
+
+@pytest.mark.parametrize("experiment", [e for e in everything() if e.source != e], ids=name)
+def test_other_readings(experiment, tmp_path):
+    """A table or figure of another one's records has a picture or claims of its own."""
+    records = experiment.recorded()
+    if not records:
+        pytest.skip(f"{experiment.name} has not been run")
+    draw(experiment, records, tmp_path)
+    assert hasattr(experiment.module, "draw") == (tmp_path / "figure.png").exists()
+    assert page.text(experiment, records)
 
 
 def test_the_page_is_that_of_the_files():
