@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from multiplane import MultiplaneClassifier
 
 from .. import protocol
-from .run import LOAD
+from .errors.run import LOAD
 
 FIXED: dict[str, Any] = {"n_hyperplanes": 30, "alpha": 1e-6, "scale": "uniform"}
 LEVERS: dict[str, dict[str, Any]] = {

@@ -7,6 +7,7 @@ only, or, where data are generated, streams with seeds of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from multiplane.datasets import (
     stream_checkerboard,
     stream_waveform,
 )
+
+from ..protocol import some_rows
 
 Block = tuple[Any, Any]
 BLOCK = 50_000
@@ -58,8 +61,9 @@ class Rows:
 class Generated:
     """A stream: repetitions are other seeds, for training and for test rows."""
 
-    def __init__(self, stream: Callable[..., Iterator[Block]], n_rows: int) -> None:
-        self.stream, self.n_rows = stream, n_rows
+    def __init__(self, stream: Callable[..., Iterator[Block]], n_rows: int, most: int) -> None:
+        self.stream, self.most = stream, most or n_rows
+        self.n_rows = min(n_rows, self.most)
         X, y = next(stream(block_size=1_000, random_state=0))
         self.n_features, self.classes = X.shape[1], np.unique(y)
 
@@ -70,9 +74,9 @@ class Generated:
         return self._scaled(20_000 + seed, 30_000 + seed, HELD_ROWS)
 
     def _scaled(self, seed: int, test_seed: int, n_test: int) -> tuple[Iterator[Block], Block]:
-        X, _ = next(self.stream(block_size=SCALE_ROWS, random_state=seed))
+        X, _ = next(self.stream(block_size=min(SCALE_ROWS, self.most), random_state=seed))
         mean, deviation = X.mean(axis=0), X.std(axis=0)
-        X, y = next(self.stream(block_size=n_test, random_state=test_seed))
+        X, y = next(self.stream(block_size=min(n_test, self.most), random_state=test_seed))
         blocks = self.stream(n=self.n_rows, block_size=BLOCK, random_state=seed)
         return (
             (((rows - mean) / deviation, labels) for rows, labels in blocks),
@@ -80,22 +84,31 @@ class Generated:
         )
 
 
-def covertype() -> Rows:
+def _covertype() -> list[Any]:
     """One split for all repetitions, or a row could help to choose and be tested on."""
-    X, X_test, y, y_test = train_test_split(
-        *load_covtype(return_X_y=True), test_size=0.1, random_state=0
-    )
-    return Rows(X, y, X_test, y_test)
+    X, y = load_covtype(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
+    return [X, y, X_test, y_test]
 
 
 def _checkerboard(**arguments: Any) -> Iterator[Block]:
     return stream_checkerboard(4, 4, **arguments)
 
 
-LOAD: dict[str, Callable[[], Rows | Generated]] = {
-    "usps": lambda: Rows(*load_usps(return_X_y=True)),
-    "letter": lambda: Rows(*load_letter(return_X_y=True)),
-    "covertype": covertype,
-    "waveform": lambda: Generated(stream_waveform, 2_000_000),
-    "checkerboard": lambda: Generated(_checkerboard, 10_000_000),
+REAL = {
+    "usps": lambda: load_usps(return_X_y=True),
+    "letter": lambda: load_letter(return_X_y=True),
+    "covertype": _covertype,
 }
+GENERATED: dict[str, tuple[Callable[..., Iterator[Block]], int]] = {
+    "waveform": (stream_waveform, 2_000_000),
+    "checkerboard": (_checkerboard, 10_000_000),
+}
+
+
+@lru_cache(maxsize=1)
+def load(name: str, most: int) -> Rows | Generated:
+    """A data set, or of its training and its test rows at most so many; 0: all."""
+    if name in GENERATED:
+        return Generated(*GENERATED[name], most)
+    return Rows(*some_rows(tuple(REAL[name]()), most))

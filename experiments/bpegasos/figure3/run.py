@@ -1,0 +1,129 @@
+"""Budgeted Pegasos paper, Figure 3: running time against the length of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...catalogue import Config, Task
+from ...records import Record, record
+from ..curves import COLOURS, save
+from ..learning import cut, find_eta, learn, make, parts
+from ..streams import load
+
+BUDGET = 500  # the larger of the paper's: where B and B² differ most
+SLOW = ("no budget", "projection", "Projectron++")
+Curve = list[list[float]]  # rows, seconds, updates
+TAIL = 8  # the slope is that of the last points, from an eighth of the longest stream on
+
+
+def tasks(config: Config) -> list[Task]:
+    return [Task("waveform", _column(method)) for method in COLOURS]
+
+
+def _column(method: str) -> str:
+    return method if method == "no budget" else f"{method}, {BUDGET}"
+
+
+def measure(task: Task, config: Config) -> Iterator[Record]:
+    data = load(task.row, config["rows"])
+    method, _ = parts(task.column)
+    most = config["slow_rows" if method in SLOW else "rows"]
+    marks = [most // 2**i for i in range(20) if most // 2**i >= config["first"]][::-1]
+    gamma, eta = config["width"] / data.n_features, None
+    if method == "Projectron++":
+        eta = find_eta(BUDGET, data.repetition(1_000)[0], most, data.classes, gamma)
+    runs, vectors = [], []
+    for _ in range(config["seeds"]):
+        model = make(task.column, gamma, 0, config["alpha"], eta)
+        if method != "Projectron++":
+            model.set_params(average=False)
+        blocks, _test = data.repetition(0)
+        runs.append(learn(model, cut(blocks, most, marks), data.classes, marks))
+        vectors.append(model.n_support_)
+    fastest = np.min([[point["seconds"] for point in run.curve] for run in runs], axis=0)
+    updates = [point["updates"] for point in runs[0].curve]
+    yield record(
+        task.row,
+        task.column,
+        "paper",
+        seeds=[0] * config["seeds"],
+        curve=[list(point) for point in zip(marks, fastest.tolist(), updates, strict=True)],
+        seconds=[run.seconds for run in runs],
+        support_vectors=vectors,
+    )
+
+
+def tail(curve: Curve) -> Any:
+    """Rows, seconds and updates in the last part of a curve."""
+    return np.transpose([point for point in curve if point[0] * TAIL >= curve[-1][0]])
+
+
+def slope(curve: Curve, against: int = 0) -> float:
+    """In log-log: of the time against the rows, or against the updates (2)."""
+    points = np.log(tail(curve))
+    return float(np.polyfit(points[against], points[1], 1)[0])
+
+
+def microseconds(curve: Curve) -> float:
+    """A row, in the tail: the constant of a linear cost."""
+    rows, seconds, _ = tail(curve)
+    return float(1e6 * (seconds[-1] - seconds[0]) / (rows[-1] - rows[0]))
+
+
+def share(curve: Curve) -> str:
+    """Of the rows that make an update, where the tail begins and at its end."""
+    rows, _, updates = tail(curve)
+    late = (updates[-1] - updates[-2]) / (rows[-1] - rows[-2])
+    return f"{100 * updates[0] / rows[0]:.0f} to {100 * late:.0f} % of the rows make an update"
+
+
+def claims(records: list[Record]) -> list[tuple[str, bool, str]]:
+    curves = {parts(r["column"])[0]: r["curve"] for r in records}
+    slopes = {method: slope(curve) for method, curve in curves.items()}
+    costs = {method: microseconds(curve) for method, curve in curves.items()}
+    linear = ("merging", "projection")
+    return [
+        (
+            "without a budget the time grows fastest, about as N²",
+            max(slopes, key=slopes.__getitem__) == "no budget" and slopes["no budget"] > 1.75,
+            ", ".join(f"{method} N^{slope:.2f}" for method, slope in slopes.items()),
+        ),
+        (
+            "with merging and with projection it grows linearly, or less, as fewer rows make an "
+            "update",
+            all(slopes[method] < 1.05 for method in linear),
+            "; ".join(
+                f"{method} N^{slopes[method]:.2f}, updates^{slope(curves[method], 2):.2f}, "
+                f"{share(curves[method])}"
+                for method in linear
+            ),
+        ),
+        (
+            "merging has the better constant",
+            costs["merging"] < costs["projection"],
+            ", ".join(f"{method} {costs[method]:.2g} µs a row" for method in linear),
+        ),
+    ]
+
+
+def draw(records: list[Record], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for each in records:
+        method, _ = parts(each["column"])
+        label = f"{method}: $N^{{{slope(each['curve']):.2f}}}$"
+        rows, seconds, _ = zip(*each["curve"], strict=True)
+        axis.plot(rows, seconds, ".-", color=COLOURS[method], label=label)
+    axis.set(xscale="log", yscale="log", xlabel="rows learnt", ylabel="training time in seconds")
+    axis.set_title(f"waveform, budget {BUDGET}")
+    axis.grid(alpha=0.3)
+    figure.legend(loc="outside right center", frameon=False)
+    save(figure, path)
