@@ -1,19 +1,10 @@
-"""Covertype: test error against training time, one thread; draws docs/covertype.png.
-
-Of 500,000 random training rows the first 200,000 are used, for time; the other 81,012 rows are for
-testing. All 54 columns are standardised. Stagewise least squares on random cosines stands beside
-histogram gradient boosting and a Nyström map with a linear support vector machine of the same
-kernel. The kernel's width and C are chosen on training rows (N_CHOICE of them, a fifth held out).
-
-    python -m experiments.ls.covertype.run [--quick] [--only NAME]
-    python -m experiments.ls.covertype.run --only figure     draws again from results.json
-"""
+"""Covertype: test error against training time, one thread."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,25 +22,27 @@ from multiplane.datasets import load_covtype
 from multiplane.features import RandomFourier
 
 from ... import protocol
-
-RESULTS = Path(__file__).with_name("results.json")
-PICTURE = Path(__file__).parents[3] / "docs" / "covertype.png"
-N_SPLIT, N_USED, N_CHOICE = 500_000, 200_000, 50_000
-N_CURVE = 20_000  # test rows on which curves are drawn; errors in the table are on all
-BLOCK, N_STAGES = 1024, 30
-WIDTHS = (1.0, 0.5, 0.3, 0.2, 0.1)  # times the median distance
-N_LANDMARKS = (100, 250)
-CS = (0.1, 1.0, 10.0)
-TREES = (25, 50, 100, 200, 300)  # rounds of boosting
+from ...catalogue import Config, Task
+from ...records import Record, record
 
 Point = tuple[float, float]  # seconds, error in percent
 Data = tuple[Any, Any, Any, Any]
 
 
-def load(n: int) -> Data:
-    X, y = load_covtype(return_X_y=True)
+def tasks(config: Config) -> list[Task]:
+    nystroem = [f"Nyström {n} + SVM" for n in config["landmarks"]]
+    peers = ("boosting, defaults", "boosting, not stopped early", *nystroem)
+    return [
+        Task("covertype", "stagewise", "defaults"),
+        *(Task("covertype", peer, "peer") for peer in peers),
+    ]
+
+
+@lru_cache(maxsize=1)
+def load(split: int, n: int, n_test: int) -> Data:
+    X, y = load_covtype(return_X_y=True, download_if_missing=False)
     rows = np.random.RandomState(0).permutation(len(y))
-    train, test = rows[:N_SPLIT][:n], rows[N_SPLIT:]
+    train, test = rows[:split][:n], rows[split:][:n_test]
     scale = StandardScaler().fit(X[train].astype(np.float64))
 
     def standard(rows: Any) -> Any:
@@ -58,25 +51,13 @@ def load(n: int) -> Data:
     return standard(train), y[train], standard(test), y[test]
 
 
-def median_distance(X: Any) -> float:
-    """Between two of a thousand rows."""
-    return float(np.median(pairwise_distances(X[:1000])[np.triu_indices(1000, 1)]))
+def _data(config: Config) -> Data:
+    return load(config["split"], config["rows"], config["test_rows"])
 
 
-def stagewise(width: float, n_stages: int) -> StagewiseLeastSquaresClassifier:
-    return StagewiseLeastSquaresClassifier(
-        "linear", RandomFourier(width=width), BLOCK, n_stages, random_state=0
-    )
-
-
-def nystroem(width: float, n_landmarks: int, C: float) -> Any:
-    kernel = Nystroem(gamma=0.5 / width**2, n_components=n_landmarks, random_state=0)
-    return make_pipeline(kernel, LinearSVC(C=C, dual=False, random_state=0))
-
-
-def held_out(data: Data, n: int) -> Data:
+def held_out(data: Data, n: int, share: int) -> Data:
     X, y, *_ = data
-    cut, end = 4 * n // 5, n
+    cut, end = n - n // share, n
     return X[:cut], y[:cut], X[cut:end], y[cut:end]
 
 
@@ -88,116 +69,118 @@ def least(options: Any, model: Callable[[Any], Any], data: Data) -> tuple[Any, d
     return options[int(np.argmin(errors))], table
 
 
-# --- curves -----------------------------------------------------------------------------------
+# --- models -------------------------------------------------------------------------------------
 
 
-def timed(model: Any, data: Data) -> tuple[Any, list[Point]]:
+def stagewise(width: float, n_stages: int, block: int) -> StagewiseLeastSquaresClassifier:
+    return StagewiseLeastSquaresClassifier(
+        "linear", RandomFourier(width=width), block, n_stages, random_state=0
+    )
+
+
+def nystroem(width: float, n_landmarks: int, C: float) -> Any:
+    kernel = Nystroem(gamma=0.5 / width**2, n_components=n_landmarks, random_state=0)
+    return make_pipeline(kernel, LinearSVC(C=C, dual=False, random_state=0))
+
+
+def median_distance(X: Any) -> float:
+    """Between two of a thousand rows."""
+    return float(np.median(pairwise_distances(X[:1000])[np.triu_indices(len(X[:1000]), 1)]))
+
+
+@lru_cache(maxsize=1)
+def width(key: tuple[Any, ...]) -> tuple[float, float, dict[str, float]]:
+    """Of the kernel, as a share of the median too; all errors on held-out rows."""
+    config = dict(key)
+    data = _data(config)
+    median = median_distance(data[0])
+    share, errors = least(
+        config["widths"],
+        lambda s: stagewise(s * median, config["choice_stages"], config["block"]),
+        held_out(data, config["choice_rows"], config["held_out"]),
+    )
+    return share * median, share, errors
+
+
+# --- curves -------------------------------------------------------------------------------------
+
+
+def timed(model: Any, data: Data, curve_rows: int) -> tuple[Any, list[Point]]:
     X, y, X_test, y_test = data
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start
-    return model, [(seconds, protocol.error(model, X_test[:N_CURVE], y_test[:N_CURVE]))]
+    return model, [(seconds, protocol.error(model, X_test[:curve_rows], y_test[:curve_rows]))]
 
 
-def stages(model: Any, data: Data) -> tuple[Any, list[Point]]:
+def stages(model: Any, data: Data, curve_rows: int) -> tuple[Any, list[Point]]:
     """Validation rows only watch: their scoring is not in the seconds, and nothing is chosen."""
     X, y, X_test, y_test = data
-    model.fit(X, y, X_val=X_test[:N_CURVE], y_val=y_test[:N_CURVE])
-    curve = [(h["seconds"], 100 * (1 - h["validation_score"])) for h in model.history_]
-    return model, curve
+    model.fit(X, y, X_val=X_test[:curve_rows], y_val=y_test[:curve_rows])
+    return model, [(h["seconds"], 100 * (1 - h["validation_score"])) for h in model.history_]
 
 
-def boosting(n_trees: tuple[int, ...], data: Data) -> tuple[Any, list[Point]]:
+def boosting(trees: list[int], data: Data, curve_rows: int) -> tuple[Any, list[Point]]:
     model = HistGradientBoostingClassifier(early_stopping=False, warm_start=True, random_state=0)
     seconds, curve = 0.0, []
-    for n in n_trees:
-        _, [(more, error)] = timed(model.set_params(max_iter=n), data)
+    for n in trees:
+        _, [(more, error)] = timed(model.set_params(max_iter=n), data, curve_rows)
         seconds += more
         curve.append((seconds, error))
     return model, curve
 
 
-def contestants(data: Data, quick: bool) -> Any:
-    """Names, what was chosen, and how to train."""
-    inner = held_out(data, min(N_CHOICE, len(data[1])))
-    median = median_distance(data[0])
-    tenth = 2 if quick else 8  # stages on which the width is judged
-    share, errors = least(WIDTHS, lambda s: stagewise(s * median, tenth), inner)
-    width = share * median
-    chosen = {"width": share, "held_out": errors}
-    n_stages = 4 if quick else N_STAGES
-    yield "stagewise", chosen, lambda: stages(stagewise(width, n_stages), data)
-    default = HistGradientBoostingClassifier(random_state=0)
-    yield "boosting, defaults", {}, lambda: timed(default, data)
-    trees = (10,) if quick else TREES
-    yield "boosting, not stopped early", {"rounds": trees}, lambda: boosting(trees, data)
-    for n in (20,) if quick else N_LANDMARKS:
-        small = held_out(data, min(N_CHOICE // 5, len(data[1])))
-        C, errors = least(CS, lambda C, n=n: nystroem(width, n, C), small)
-        chosen = {"C": C, "held_out": errors}
-        yield f"Nyström {n} + SVM", chosen, lambda n=n, C=C: timed(nystroem(width, n, C), data)
+def measure(task: Task, config: Config) -> Iterator[Record]:
+    with threadpool_limits(1):
+        yield _measured(task, config)
 
 
-# --- the record -------------------------------------------------------------------------------
-
-
-def cell(name: str, chosen: dict[str, Any], train: Any, data: Data) -> dict[str, Any]:
-    model, curve = train()
-    return {
-        "model": name,
-        "error": round(protocol.error(model, *data[2:]), 3),
-        "seconds": round(curve[-1][0], 2),
-        "chosen": chosen,
-        "curve": [[round(seconds, 2), round(error, 3)] for seconds, error in curve],
-    }
-
-
-def line(cell: dict[str, Any]) -> str:
-    return (
-        f"{cell['model']:<28} {cell['error']:6.2f} %  {cell['seconds']:7.1f} s   {cell['chosen']}"
+def _measured(task: Task, config: Config) -> Record:
+    data, shown = _data(config), config["curve_rows"]
+    chosen: Any = None
+    if task.column == "boosting, defaults":
+        fitted, curve = timed(HistGradientBoostingClassifier(random_state=0), data, shown)
+    elif task.column.startswith("boosting"):
+        fitted, curve = boosting(config["trees"], data, shown)
+    else:
+        own, share, errors = width(protocol.hashable(config))
+        if task.column == "stagewise":
+            chosen = {"width": share, "held_out": errors}
+            fitted, curve = stages(stagewise(own, config["stages"], config["block"]), data, shown)
+        else:
+            n = int(task.column.split()[1])
+            few = held_out(data, config["nystroem_choice_rows"], config["held_out"])
+            C, errors = least(config["Cs"], lambda C: nystroem(own, n, C), few)
+            chosen = {"C": C, "held_out": errors}
+            fitted, curve = timed(nystroem(own, n, C), data, shown)
+    return record(
+        *task,
+        seeds=[0],
+        chosen=chosen,
+        curve=curve,
+        error=[protocol.error(fitted, *data[2:])],
+        seconds=[curve[-1][0]],
     )
 
 
-def draw() -> None:
+def draw(records: list[Record], path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
-    joined: dict[str, list[Any]] = {}
-    for record in json.loads(RESULTS.read_text())["cells"]:
-        name = "Nyström + SVM" if record["model"].startswith("Nyström") else record["model"]
-        joined.setdefault(name, []).extend(record["curve"])
+    figure, axes = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
+    joined: dict[str, list[Point]] = {}
+    for found in records:
+        if "missing" not in found:
+            name = found["column"]
+            name = "Nyström + SVM" if name.startswith("Nyström") else name
+            joined.setdefault(name, []).extend(found["curve"])
     for name, curve in joined.items():
         seconds, errors = zip(*curve, strict=True)
-        axis.plot(seconds, errors, "o-", markersize=3, linewidth=1.2, label=name)
-    axis.set_xscale("log")
-    axis.set_xlabel("seconds of training, one thread")
-    axis.set_ylabel("test error, %")
-    axis.set_title(f"covertype, {N_USED:,} rows", fontsize=10)
-    axis.grid(alpha=0.3)
-    axis.legend(fontsize=8, frameon=False)
-    figure.savefig(PICTURE, dpi=90)
-    print(PICTURE)
-
-
-def main() -> None:
-    options = protocol.arguments(__doc__ or "")
-    if options.only == "figure":
-        draw()
-        return
-    data = load(10_000 if options.quick else N_USED)
-    cells = []
-    with threadpool_limits(1):
-        for name, chosen, train in contestants(data, options.quick):
-            if options.only in name:
-                cells.append(cell(name, chosen, train, data))
-                print(line(cells[-1]), flush=True)
-    if not (options.quick or options.only):
-        protocol.save(RESULTS, cells, rows=N_USED, block_size=BLOCK)
-        draw()
-
-
-if __name__ == "__main__":
-    main()
+        axes.plot(seconds, errors, "o-", markersize=3, linewidth=1.2, label=name)
+    axes.set(xscale="log", xlabel="seconds of training, one thread", ylabel="test error, %")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8, frameon=False)
+    figure.savefig(path, dpi=80)
+    plt.close(figure)

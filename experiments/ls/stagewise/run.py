@@ -1,108 +1,62 @@
-"""Stagewise regression as far as it goes: mnist (the paper's best, 1.1 %) and letter.
-
-Generator, update, block size, width and number of stages and models were chosen on rows held out of
-the training data; here the chosen models learn from all of them, three draws each.
-
-    python -m experiments.ls.stagewise.run [--device cuda] [--quick] [--only NAME]
-"""
+"""Least-squares paper, section 3.1: the least error of stagewise regression."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from sklearn.preprocessing import normalize
 
 from multiplane import StagewiseLeastSquaresClassifier
 from multiplane.datasets import load_letter, load_mnist
 from multiplane.features import RandomFourier, RandomPolynomial
 
-from ..record import (
-    arguments,
-    error,
-    matrix_rate,
-    mean_and_sd,
-    operations,
-    placed,
-    save,
-    timed_fit,
-)
-
-RESULTS = Path(__file__).with_name("results.json")
-
-PAPER = {"mnist": 1.1, "mnist, one model": 1.1, "letter": None}
-LIMIT = {"mnist": 1.15, "mnist, one model": None, "letter": 3.0}
+from ... import protocol
+from ...catalogue import Config, Task
+from ...records import Record, record
+from .. import device
 
 
-def model(data: str) -> StagewiseLeastSquaresClassifier:
-    """mnist: chosen from Fourier features, logits and polynomials of degree 2, 3, 4 and 6, rows of
-    unit length or not, 30 to 100 components, widths 0.5 to 1 and all three updates. letter: widths
-    0.35 to 0.6, blocks of 1,024 to 4,096 and all three updates."""
-    if data == "letter":
-        features = RandomFourier(width="0.35*median")
-        return StagewiseLeastSquaresClassifier("calibrated", features, 1024, 40)
-    polynomials = RandomPolynomial(degree=4, n_components=50)
-    n_models = 1 if data == "mnist, one model" else 4
-    return StagewiseLeastSquaresClassifier("calibrated", polynomials, 1024, 60, n_models)
-
-
-def load(data: str) -> tuple[Any, ...]:
-    """mnist's images are scaled to unit length: how dark a pen writes does not matter."""
-    if data == "letter":
-        return load_letter(return_X_y=True, download_if_missing=False)
-    X, y, X_test, y_test = load_mnist(return_X_y=True, download_if_missing=False)
-    return normalize(X), y, normalize(X_test), y_test
-
-
-def measure(data: str, device: str, quick: bool = False) -> dict[str, Any]:
-    """Errors and seconds of three draws."""
-    put = placed(device)
-    X, y, X_test, y_test = load(data)
-    if quick:
-        X, y = X[:3000], y[:3000]
-    X, y, X_test, y_test = map(put, (X.astype("float32"), y, X_test.astype("float32"), y_test))
-    chosen = model(data)
-    if quick:
-        chosen.set_params(n_stages=2)
-    timed_fit(chosen, device, X[:2000], y[:2000])  # libraries warm up
-    runs = [
-        timed_fit(chosen.set_params(random_state=seed), device, X, y)
-        for seed in range(1 if quick else 3)
+def tasks(config: Config) -> list[Task]:
+    return [
+        Task("mnist", "one model", "paper"),
+        Task("mnist", "four models", "paper"),
+        Task("letter", "one model", "paper"),
     ]
-    cell: dict[str, Any] = {"name": data, "paper": PAPER[data], "limit": LIMIT[data]}
-    cell |= mean_and_sd([error(fitted, X_test, y_test) for fitted, _ in runs])
-    cell["seconds"] = [round(seconds, 2) for _, seconds in runs]
-    cell["model"] = " ".join(str(chosen).split())
-    if device.startswith("cuda"):
-        fitted, seconds = runs[-1]
-        generator = fitted.features
-        inputs = generator.n_components or X.shape[1]
-        products = getattr(generator, "degree", 0.5)  # cosines and sines share a product
-        work = operations(fitted, len(y), 2 * inputs * products * fitted.block_size)
-        cell["share of matrix rate"] = round(work / seconds / matrix_rate(device), 3)
-    return cell
 
 
-def line(cell: dict[str, Any]) -> str:
-    verdict = "" if cell["limit"] is None else "ok" if cell["error"] <= cell["limit"] else "MISSED"
-    share = cell.get("share of matrix rate")
-    return (
-        f"{cell['name']:<17} {cell['error']:.2f} ± {cell['sd']:.2f}  limit {cell['limit']}  "
-        f"{verdict}  {cell['seconds']} s"
-        + (f", {100 * share:.0f} % of the matrix rate" if share else "")
+def model(row: str, column: str, config: Config) -> StagewiseLeastSquaresClassifier:
+    features: Any = RandomPolynomial(degree=4, n_components=config["n_components"])
+    stages = config["mnist_stages"]
+    if row == "letter":
+        features, stages = RandomFourier(width="0.35*median"), config["letter_stages"]
+    n_models = config["n_models"] if column == "four models" else 1
+    return StagewiseLeastSquaresClassifier(
+        "calibrated", features, config["block"], stages, n_models
     )
 
 
-def main() -> None:
-    args = arguments(__doc__.splitlines()[0])
-    cells = []
-    for data in PAPER:
-        if args.only in data:
-            cells.append(measure(data, args.device, args.quick))
-            print(line(cells[-1]), flush=True)
-    if not args.quick:
-        save(RESULTS, args.device, cells, "name")
+def data(row: str, most: int) -> tuple[Any, ...]:
+    load = load_letter if row == "letter" else load_mnist
+    parts = load(return_X_y=True, download_if_missing=False)
+    X, y, X_test, y_test = protocol.some_rows(parts, most)
+    if row == "mnist":
+        X, X_test = normalize(X), normalize(X_test)
+    parts = X.astype(np.float32), y, X_test.astype(np.float32), y_test
+    return tuple(map(device.put, parts))
 
 
-if __name__ == "__main__":
-    main()
+def measure(task: Task, config: Config) -> Iterator[Record]:
+    X, y, X_test, y_test = data(task.row, config["rows"])
+    chosen, seeds = model(task.row, task.column, config), list(range(config["draws"]))
+    device.timed_fit(chosen, X[:2000], y[:2000])  # libraries warm up
+    runs = [device.timed_fit(protocol.seeded(chosen, seed), X, y) for seed in seeds]
+    yield record(
+        *task,
+        seeds=seeds,
+        chosen=device.described(chosen),
+        conditions=device.conditions(),
+        error=[device.error(fitted, X_test, y_test) for fitted, _ in runs],
+        seconds=[seconds for _, seconds in runs],
+    )

@@ -1,151 +1,176 @@
-"""Least-squares paper, Table 2: error on 20 newsgroups, words a block of 500 at a time.
-
-Posts of both parts are pooled; 15,000 random ones are for training, the rest for testing; three
-such splits. Values are log(1 + count) of words that appear three times or more in the training
-posts. "paper" is the published setting: blocks of 500 words in the order of their gradients, two
-passes, λ = 30. "ours" and the peers choose from CANDIDATES on a fifth of the training posts, also
-for tf-idf values, which the paper does not have. One thread.
-
-    python -m experiments.ls.table2.run [--quick] [--only NAME]
-"""
+"""Least-squares paper, Table 2: stagewise regression on words beside VW and LIBLINEAR."""
 
 from __future__ import annotations
 
 import time
-import warnings
-from pathlib import Path
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.linear_model import SGDClassifier
-from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from multiplane import StagewiseLeastSquaresClassifier
-from multiplane.datasets import load_news20
+from multiplane.datasets import load_news20, load_rcv1_topics
 from multiplane.features import FeatureSubset
 
 from ... import protocol
+from ...catalogue import Config, Task
+from ...records import Record, mean, record
+from .. import peers
 
-N_TRAIN = 15_000
-FEWEST = 3  # times that a word must appear
-BLOCK, PASSES = 500, 2
-TARGET = 11.7  # the paper's stagewise error
-PAPER = {"LinearSVC": 13.8, "SGDClassifier": 12.4}  # theirs are Liblinear and VW
-
-# λ of the sum over rows, as the paper has it; `alpha` is λ/n.
-STAGEWISE = [(order, lam) for order in ("gradient", "random") for lam in (1, 3, 10, 30, 100)]
-CANDIDATES: dict[str, list[Any]] = {
-    "stagewise": STAGEWISE,
-    "LinearSVC": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0],  # C
-    "SGDClassifier": [1e-6, 1e-5, 1e-4, 1e-3],  # alpha
-}
-# values, model, mode, what to choose from
-CELLS: list[tuple[str, str, str, list[Any]]] = [
-    ("log tf", "stagewise", "paper", [("gradient", 30)]),
-    *(("log tf", model, "ours", options) for model, options in CANDIDATES.items()),
-    *(("tf-idf", model, "ours", options) for model, options in CANDIDATES.items()),
-]
+Data = tuple[Any, Any, Any, Any]
+Trial = tuple[Any, float, float]  # what was chosen, test error in percent, processor seconds
 
 
-def build(model: str, choice: Any, n: int, d: int, seed: int) -> Any:
-    if model == "LinearSVC":
-        return LinearSVC(C=choice, random_state=seed)
-    if model == "SGDClassifier":
-        return SGDClassifier(loss="log_loss", alpha=choice, random_state=seed)
-    order, lam = choice
-    return StagewiseLeastSquaresClassifier(
-        "linear",
-        FeatureSubset(order=order),
-        block_size=BLOCK,
-        n_stages=PASSES * -(-d // BLOCK),
-        alpha=lam / n,
-        random_state=seed,
+def tasks(config: Config) -> list[Task]:
+    rows = ("NEWS20", "NEWS20, tf-idf", "RCV1")
+    modes = (
+        ("Stagewise", "paper"),
+        ("Stagewise", "defaults"),
+        ("VW", "peer"),
+        ("Liblinear", "peer"),
     )
+    return [
+        Task(row, column, mode)
+        for row, (column, mode) in product(rows, modes)
+        if (row, mode) != ("NEWS20, tf-idf", "paper")
+    ]
 
 
-def values(kind: str, train: Any, test: Any) -> tuple[Any, Any]:
-    """Counts to values; words and their weights are found in the training rows alone."""
-    kept = np.asarray(train.sum(axis=0)).ravel() >= FEWEST
-    train, test = train[:, kept].astype(np.float32), test[:, kept].astype(np.float32)
-    if kind == "tf-idf":
-        weigh = TfidfTransformer(sublinear_tf=True).fit(train)
-        return weigh.transform(train), weigh.transform(test)
-    return train.log1p(), test.log1p()
+# --- rows ---------------------------------------------------------------------------------------
 
 
-def measure(
-    kind: str, model: str, choice: Any, data: tuple[Any, ...], seed: int
-) -> tuple[float, float, int]:
-    """Test error in percent, seconds of training, number of words."""
-    X, y, X_test, y_test = data
-    X, X_test = values(kind, X, X_test)
-    clf = build(model, choice, *X.shape, seed)
-    start = time.perf_counter()
-    clf.fit(X, y)
-    seconds = time.perf_counter() - start
-    return protocol.error(clf, X_test, y_test), seconds, X.shape[1]
-
-
-def cell(
-    kind: str, model: str, mode: str, options: list[Any], counts: Any, y: Any, n_splits: int
-) -> dict[str, Any]:
-    runs, chosen = [], []
-    for seed in range(n_splits):
-        rows = np.random.RandomState(seed).permutation(len(y))
-        train, test = rows[:N_TRAIN], rows[N_TRAIN:]
-        best = options[0]
-        if len(options) > 1:
-            fit, held = train[: 4 * N_TRAIN // 5], train[4 * N_TRAIN // 5 :]
-            inner = counts[fit], y[fit], counts[held], y[held]
-            best = min(options, key=lambda option: measure(kind, model, option, inner, seed)[0])
-        outer = counts[train], y[train], counts[test], y[test]
-        runs.append(measure(kind, model, best, outer, seed))
-        chosen.append(best)
-    errors, seconds, words = (np.array(column, dtype=float) for column in zip(*runs, strict=True))
-    return {
-        "values": kind,
-        "model": model,
-        "mode": mode,
-        "paper": TARGET if mode == "paper" else PAPER.get(model),
-        "limit": TARGET if model == "stagewise" else None,
-        "error": round(float(errors.mean()), 3),
-        "errors": [round(e, 3) for e in errors.tolist()],
-        "seconds": round(float(np.median(seconds)), 3),
-        "words": round(float(words.mean())),
-        "chosen": chosen,
-    }
-
-
-def line(cell: dict[str, Any]) -> str:
-    verdict = ""
-    if cell["limit"] is not None:
-        verdict = "ok" if cell["error"] <= cell["limit"] else "MISSED"
-    paper = "–" if cell["paper"] is None else f"{cell['paper']:.1f}"
-    return (
-        f"{cell['values']:<7} {cell['model']:<14} {cell['mode']:<6} {cell['error']:6.2f} %   "
-        f"paper {paper:>5}  {verdict:<6}  {cell['seconds']:6.2f} s   chosen {cell['chosen']}"
-    )
-
-
-def main() -> None:
-    options = protocol.arguments(__doc__ or "")
-    X, y, X_test, y_test = load_news20(return_X_y=True)
+@lru_cache(maxsize=1)
+def posts(most: int) -> tuple[Any, Any]:
+    """Both parts of NEWS20, as counts."""
+    X, y, X_test, y_test = load_news20(return_X_y=True, download_if_missing=False)
     counts, y = sp.vstack([X, X_test], format="csr"), np.concatenate([y, y_test])
-    cells = []
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a LinearSVC that is not chosen
-        for kind, model, mode, choices in CELLS:
-            if options.only not in f"{kind} {model} {mode}" or (options.quick and mode != "paper"):
-                continue
-            cells.append(cell(kind, model, mode, choices, counts, y, 1 if options.quick else 3))
-            print(line(cells[-1]), flush=True)
-    if not (options.quick or options.only):
-        protocol.save(Path(__file__).with_name("results.json"), cells)
+    rows = np.random.RandomState(0).permutation(len(y))[:most] if most else slice(None)
+    return counts[rows], y[rows]
 
 
-if __name__ == "__main__":
-    main()
+def split(row: str, seed: int, config: Config) -> Data:
+    """Counts of NEWS20, values of RCV1."""
+    if row == "RCV1":
+        try:
+            data = load_rcv1_topics(return_X_y=True, download_if_missing=False)
+        except FileNotFoundError:
+            raise FileNotFoundError("RCV1/*.pkl of scikit-learn's fetch_rcv1") from None
+        return protocol.some_rows(data, config["most"])
+    counts, y = posts(config["most"])
+    rows = np.random.RandomState(seed).permutation(len(y))
+    train, test = rows[: config["train_rows"]], rows[config["train_rows"] :]
+    return counts[train], y[train], counts[test], y[test]
+
+
+def inner(data: Data, share: int) -> Data:
+    """The last of the training rows in the place of the test rows."""
+    X, y, *_ = data
+    n = len(y) - len(y) // share
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def values(row: str, data: Data, fewest: int) -> Data:
+    """Counts to values; words and their weights are found in the training rows alone."""
+    if row == "RCV1":
+        return data
+    X, y, X_test, y_test = data
+    kept = np.asarray(X.sum(axis=0)).ravel() >= fewest
+    X, X_test = X[:, kept].astype(np.float32), X_test[:, kept].astype(np.float32)
+    if row == "NEWS20":
+        return X.log1p(), y, X_test.log1p(), y_test
+    weigh = TfidfTransformer(sublinear_tf=True).fit(X)
+    return weigh.transform(X), y, weigh.transform(X_test), y_test
+
+
+# --- learners -----------------------------------------------------------------------------------
+
+
+def options(task: Task, config: Config) -> list[Any]:
+    if task.column == "Liblinear":
+        return list(config["Cs"])
+    if task.column == "VW":
+        return list(config["losses"])
+    if task.mode == "paper":
+        return [["gradient", config["lam"]]]
+    return [list(pair) for pair in product(config["orders"], config["lams"])]
+
+
+def trials(task: Task, option: Any, data: Data, seed: int, config: Config) -> Iterator[Trial]:
+    """One option; of VW after each pass."""
+    if task.column == "Liblinear":
+        yield option, *peers.liblinear(data, f"-s 1 -c {option}", lambda: None)
+    elif task.column == "VW":
+        settings = f"{config['vw']} --loss_function {option}"
+        runs = peers.vowpal_wabbit(data, settings, config["passes"], lambda: None)
+        for passes, found in enumerate(runs, 1):
+            yield [option, passes], *found
+    else:
+        X, y, X_test, y_test = data
+        model = stagewise(task.row, option, X.shape, config).set_params(random_state=seed)
+        start = time.process_time()
+        model.fit(X, y)
+        seconds = time.process_time() - start
+        yield option, protocol.error(model, X_test, y_test), seconds
+
+
+def stagewise(row: str, option: Any, shape: tuple[int, int], config: Config) -> Any:
+    (order, lam), (n, d) = option, shape
+    if row == "RCV1":
+        features = FeatureSubset(order=order, reorder="block")
+        block, stages = config["RCV1_block"], config["RCV1_stages"]
+    else:
+        features, block = FeatureSubset(order=order), config["NEWS20_block"]
+        stages = config["NEWS20_passes"] * -(-d // block)
+    return StagewiseLeastSquaresClassifier("linear", features, block, stages, alpha=lam / n)
+
+
+def measure(task: Task, config: Config) -> Iterator[Record]:
+    seeds = list(range(1 if task.row == "RCV1" else config["splits"]))
+    with threadpool_limits(1):
+        found = [_run(task, seed, config) for seed in seeds]
+    chosen, errors, seconds = (list(column) for column in zip(*found, strict=True))
+    yield record(*task, seeds=seeds, chosen=chosen, error=errors, seconds=seconds)
+
+
+def _run(task: Task, seed: int, config: Config) -> Trial:
+    data, few = split(task.row, seed, config), config["fewest"]
+    choices, chosen = options(task, config), None
+    if len(choices) > 1 or task.column == "VW":
+        held = values(task.row, inner(data, config["held_out"]), few)
+        tried = [t for option in choices for t in trials(task, option, held, seed, config)]
+        chosen = min(tried, key=lambda trial: trial[1])[0]
+        choices = [chosen[0] if task.column == "VW" else chosen]
+    whole = values(task.row, data, few)
+    found = list(trials(task, choices[0], whole, seed, config))
+    return next(trial for trial in found if chosen in (None, trial[0]))
+
+
+# --- what the paper says ------------------------------------------------------------------------
+
+
+def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
+    found = {
+        (r["column"], r["mode"]): r for r in records if r["row"] == "NEWS20" and "missing" not in r
+    }
+    ours = found.get(("Stagewise", "paper"))
+    for column in ("VW", "Liblinear"):
+        peer = found.get((column, "peer"))
+        if ours is None or peer is None:
+            continue
+        errors = mean(ours, "error"), mean(peer, "error")
+        yield (
+            f"NEWS20: the stagewise error is below that of {column}",
+            errors[0] < errors[1],
+            "{:.2f} against {:.2f} %".format(*errors),
+        )
+        times = mean(ours, "seconds"), mean(peer, "seconds")
+        yield (
+            f"NEWS20: {column} is faster",
+            times[1] < times[0],
+            "{1:.1f} against {0:.1f} s".format(*times),
+        )
