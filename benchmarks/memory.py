@@ -7,16 +7,8 @@ import threading
 import time
 
 from benchmarks.data import dense_clusters
+from benchmarks.measure import resident
 from multiplane import AMMClassifier
-
-
-def resident() -> float:
-    """Resident memory in MB."""
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("VmRSS"):
-                return int(line.split()[1]) / 1024
-    raise OSError("no VmRSS in /proc/self/status")
 
 
 def main() -> None:

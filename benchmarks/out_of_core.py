@@ -18,8 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Outcome, all_cores
-from benchmarks.memory import resident
+from benchmarks.measure import Outcome, all_cores, resident
 from benchmarks.reading import lines, write_text
 
 LIMIT = 600

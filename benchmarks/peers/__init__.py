@@ -1,0 +1,1 @@
+"""multiplane beside what one would otherwise pick: `python -m benchmarks.peers`."""
