@@ -13,7 +13,7 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -166,32 +166,6 @@ def conditions() -> dict[str, str]:
 def save(path: Path, cells: list[dict[str, Any]], **more: Any) -> None:
     record = {"conditions": conditions(), **more, "cells": cells}
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-
-
-def run_all(
-    description: str,
-    names: Iterable[str],
-    measure: Callable[[str, bool], dict[str, Any]],
-    line: Callable[[dict[str, Any]], str],
-    results: Path,
-    partial: Path,
-) -> list[dict[str, Any]]:
-    """One cell after the other, as the command line says; a whole run is saved, and resumes."""
-    options = arguments(description)
-    whole = not (options.quick or options.only)
-    cells = json.loads(partial.read_text())["cells"] if whole and partial.exists() else []
-    done = {cell["data"] for cell in cells}
-    for name in names:
-        if name in done or options.only not in name:
-            continue
-        cells.append(measure(name, options.quick))
-        print(line(cells[-1]), flush=True)
-        if whole:
-            partial.parent.mkdir(exist_ok=True)
-            save(partial, cells)
-    if whole:
-        partial.replace(results)
-    return cells
 
 
 def arguments(description: str) -> argparse.Namespace:

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from multiplane.experiments.amm import stream
 from sklearn.datasets import make_classification
 
 from multiplane import AMMClassifier, PegasosClassifier
-from multiplane.experiments.amm import stream
 
 
 @pytest.fixture(scope="module")
