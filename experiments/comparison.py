@@ -27,12 +27,12 @@ class Comparison:
         return _UNITS.get(self.quantity, "")
 
     def shown(self, mode: str) -> str:
-        """Ours as text: mean ± sd, the reason why there is none, or nothing."""
+        """Ours as text: mean ± sd, a dash where it is not to be had, or nothing."""
         record = self.ours.get(mode)
         if record is None:
             return ""
         if "missing" in record:
-            return f"not to be had: {record['missing']}"
+            return "–"
         found = record["quantities"].get(self.quantity)
         return "" if found is None else figure(found["mean"], found["sd"], self.quantity)
 

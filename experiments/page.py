@@ -33,7 +33,7 @@ def text(experiment: Experiment, records: list[Record], judged: bool = True) -> 
     used = [i for i in range(8 if judged else 7) if any(line[i] for line in lines)]
     widths = {i: max(len(line[i]) for line in [head, *lines]) for i in used}
     table = ["  ".join(line[i].ljust(widths[i]) for i in used).rstrip() for line in [head, *lines]]
-    return "\n".join([*table, *(_claims(experiment, records) if judged else [])])
+    return "\n".join([*table, *_absent(records), *(_claims(experiment, records) if judged else [])])
 
 
 def line(record: Record) -> str:
@@ -62,6 +62,22 @@ def _claims(experiment: Experiment, records: list[Record]) -> list[str]:
         f"{'shown' if shown else 'NOT shown'}: {what} ({figures})"
         for what, shown, figures in experiment.claims(records)
     ]
+
+
+def _absent(records: list[Record]) -> list[str]:
+    """Why cells are not filled, each reason once."""
+    cells: dict[str, dict[str, list[str]]] = {}  # reason, row: columns
+    for r in records:
+        if "missing" in r:
+            cells.setdefault(r["missing"], {}).setdefault(r["row"], []).append(r["column"])
+    return [
+        f"–: {'; '.join(f'{row} ({_list(columns)})' for row, columns in rows.items())}: {reason}"
+        for reason, rows in cells.items()
+    ]
+
+
+def _list(columns: list[str]) -> str:
+    return ", ".join(dict.fromkeys(columns))
 
 
 def summary(experiment: Experiment) -> str:
@@ -109,7 +125,7 @@ def _section(experiment: Experiment) -> str:
     # A figure has more points than anybody reads; they are in results.json.
     if experiment.settings.get("cells", True):
         parts += [*_table(cells), ""]
-    parts += [f"- {claim}" for claim in _claims(experiment, records)]
+    parts += [f"- {claim}" for claim in [*_absent(records), *_claims(experiment, records)]]
     parts += [f"- {why}" for why in _explanations(experiment, cells)]
     parts += [f"- {note}" for note in dict.fromkeys(r["note"] for r in records if "note" in r)]
     return "\n".join([*parts, "", _conditions(records), ""])

@@ -13,7 +13,7 @@ from multiplane import AMMClassifier, MultiplaneClassifier, PegasosClassifier
 
 from ... import protocol
 from ...catalogue import Config, Task
-from ...records import Record, missing, record
+from ...records import Record, mean, missing, record
 from .. import kernel_svms, stream
 from ..data import LOADERS, rows
 
@@ -107,3 +107,29 @@ def each_digit(config: Config) -> Iterator[Record]:
         errors = [protocol.error(each.model, X_test, each.labels(y_test)) for each in ten]
         found = {"error": errors, "seconds": [each.seconds for each in ten]}
         yield record(ONE_DIGIT, column, "paper", seeds=list(range(10)), note=TEN_DIGITS, **found)
+
+
+def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
+    error = {
+        (r["row"], r["column"]): mean(r, "error")
+        for r in records
+        if r["mode"] == "paper" and "missing" not in r
+    }
+    sets = [data for data in (*LOADERS, *stream.TASKS) if all((data, c) in error for c in OURS)]
+    batch, online, linear = ([error[data, column] for data in sets] for column in OURS)
+    yield (
+        "AMM that goes through the rows five times has less error than after one online pass",
+        all(b < o for b, o in zip(batch, online, strict=True)),
+        _listed(sets, batch, online),
+    )
+    bent = [data for data in sets if data != "a9a"]
+    yield (
+        "on data that are not linearly separable AMM, batch and online, beats the linear SVM",
+        all(max(error[d, "AMM batch"], error[d, "AMM online"]) < error[d, "Pegasos"] for d in bent),
+        _listed(sets, online, linear),
+    )
+
+
+def _listed(sets: list[str], ones: list[float], others: list[float]) -> str:
+    pairs = zip(sets, ones, others, strict=True)
+    return ", ".join(f"{data} {one:.2f} against {other:.2f}" for data, one, other in pairs)
