@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import multiplane
 from benchmarks.data import dense_clusters, sparse_topics
@@ -117,6 +118,7 @@ AXES = [
 def point(axis: Axis, value: int, name: str) -> dict[str, float]:
     """Seconds (the least of three, once if long), bytes of the model, MB beyond the data."""
     os.sched_setaffinity(0, ALL if axis.predicting else {max(ALL)})
+    threadpool_limits(1)  # of BLAS, whose threads would spin on the one core; ours are `n_jobs`
     X, y = axis.problem(value)
     model = axis.models(value)[name]
     model.fit(X[:2000], y[:2000])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .catalogue import CellName, Experiment, Published
 from .records import Record
@@ -40,12 +41,15 @@ class Comparison:
     def limit(self) -> float | None:
         """What the paper mode may have at most (or must have at least).
 
-        The paper's mean and two of its standard deviations; of ours where it tells none.
+        The paper's mean and two of its standard deviations; where it tells none, two standard
+        errors of our own mean.
         """
         found = self._quantity("paper")
         if self.paper is None or found is None or self.quantity not in _LESS_IS_BETTER:
             return None
-        sd = found["sd"] or 0.0 if self.paper.sd is None else self.paper.sd
+        sd = self.paper.sd
+        if sd is None:
+            sd = (found["sd"] or 0.0) / len(found["values"]) ** 0.5
         return self.paper.mean + (2 * sd if _LESS_IS_BETTER[self.quantity] else -2 * sd)
 
     @property
@@ -58,17 +62,16 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        if self.met is not None and not self.met:
-            return "worse"
-        best = [q["mean"] for mode in ("paper", "defaults") if (q := self._quantity(mode))]
-        if self.paper is None or not best or self.quantity not in _LESS_IS_BETTER:
+        """Of the paper mode; of the defaults where there is no other."""
+        found = self._quantity("paper") or self._quantity("defaults")
+        if self.paper is None or found is None or self.quantity not in _LESS_IS_BETTER:
             return ""
-        less = _LESS_IS_BETTER[self.quantity]
-        better = _no_worse(self.quantity, min(best) if less else max(best), self.paper.mean)
-        return "better" if better else "within 2 sd" if self.met else "worse"
+        if _no_worse(self.quantity, found["mean"], self.paper.mean):
+            return "better"
+        return "within 2 sd" if self.met else "worse"
 
-    def _quantity(self, mode: str) -> dict[str, float] | None:
-        found: dict[str, float] | None = (
+    def _quantity(self, mode: str) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = (
             self.ours.get(mode, {}).get("quantities", {}).get(self.quantity)
         )
         return found

@@ -59,9 +59,10 @@ def record(
     return found | {name: value for name, value in more.items() if value not in (None, "")}
 
 
-def missing(row: str, column: str, mode: str, reason: str) -> Record:
-    """A cell that cannot be filled."""
-    return {"row": row, "column": column, "mode": mode, "missing": reason}
+def missing(row: str, column: str, mode: str, reason: str, absent: bool = False) -> Record:
+    """A cell that cannot be filled; `absent`: for want of data or of a library, which may come."""
+    found: Record = {"row": row, "column": column, "mode": mode, "missing": reason}
+    return found | ({"absent": True} if absent else {})
 
 
 def summary(values: list[float]) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def conditions() -> dict[str, str]:
 def _commit() -> str:
     try:
         return subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
+            ["git", "describe", "--always", "--dirty=+"],  # with a + where files were changed
             capture_output=True,
             text=True,
             check=True,

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from .catalogue import Experiment, Task
 from .records import Record, conditions, load, missing, save
 
@@ -41,7 +43,9 @@ def run(
     tasks = source.tasks(quick)
     groups = {str(task): kept[str(task)] for task in tasks if str(task) in kept}
     for number, task in enumerate(tasks, 1):
-        if str(task) in groups or only not in str(task):
+        # What was absent is tried again: it may have come.
+        done = not any(r.get("absent") for r in groups.get(str(task), [{"absent": True}]))
+        if done or only not in str(task):
             continue
         begin(number, len(tasks), task)
         records = _measure(source.module, task, source.config(quick))
@@ -50,8 +54,7 @@ def run(
             {"task": str(task), **r, "conditions": here | r.get("conditions", {})} for r in records
         ]
         # In the order of the tasks, whatever the order in which they were measured.
-        done = [r for each in tasks for r in groups.get(str(each), [])]
-        save(path, done, fingerprint)
+        save(path, [r for each in tasks for r in groups.get(str(each), [])], fingerprint)
         end(groups[str(task)])
     records = [r for each in tasks for r in groups.get(str(each), [])]
     # A table or figure that reads another one's records has a folder for its own picture.
@@ -72,15 +75,17 @@ def _kept(path: Path, fingerprint: str) -> dict[str, list[Record]]:
     kept: dict[str, list[Record]] = {}
     for record in records if theirs == fingerprint else []:
         kept.setdefault(record["task"], []).append(record)
-    # What could not be measured is tried again: the file may have come.
-    return {task: rs for task, rs in kept.items() if not any("missing" in r for r in rs)}
+    return kept
 
 
 def _measure(module: Any, task: Task, config: dict[str, Any]) -> list[Record]:
     try:
-        return list(module.measure(task, config))
+        with threadpool_limits(1):
+            return list(module.measure(task, config))
     except (FileNotFoundError, ModuleNotFoundError) as error:  # data or a library not to be had
+        if (getattr(error, "name", None) or "").startswith("multiplane"):
+            raise  # of our own
         # What was needed; where it was looked for, and what to do, is of one machine.
         reason = str(error).split("\n")[0].split("; ")[0].split(", not found in")[0]
         reason = reason or type(error).__name__
-        return [missing(task.row, task.column, task.mode or "paper", reason)]
+        return [missing(task.row, task.column, task.mode or "paper", reason, absent=True)]

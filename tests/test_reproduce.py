@@ -150,6 +150,8 @@ def test_other_protocols_do_not_mix(made_up, tmp_path):
 def test_only(made_up, tmp_path):
     assert [r["row"] for r in reproduce(made_up, tmp_path / "out", only="hard")] == ["hard"]
     assert [r["row"] for r in reproduce(made_up, tmp_path / "out", only="easy")] == ["easy", "hard"]
+    reproduce(made_up, tmp_path / "out")
+    assert len(reproduce(made_up, tmp_path / "out", only="easy")) == 3  # what is absent stays
 
 
 def test_absent_data_say_so(made_up, tmp_path):
@@ -210,9 +212,9 @@ def cell(published, quantity="error", /, **modes):
         (cell(Published(5.0, 0.5), paper=[5.9, 6.0]), "within 2 sd"),
         (cell(Published(5.0, 0.5), paper=[6.1, 6.1]), "worse"),
         (cell(Published(5.0, 0.5), paper=[6.1, 6.1], defaults=[4.0]), "worse"),
-        (cell(Published(5.0, 0.5), paper=[5.5], defaults=[4.0]), "better"),
+        (cell(Published(5.0, 0.5), paper=[5.5], defaults=[4.0]), "within 2 sd"),
         (cell(Published(5.0, 0.5), defaults=[6.0]), "worse"),
-        (cell(Published(5.0, None), paper=[5.1, 5.3]), "within 2 sd"),  # two of our own sd
+        (cell(Published(5.0, None), paper=[5.1, 5.3]), "within 2 sd"),  # two of our own errors
         (cell(Published(5.0, None), paper=[5.2]), "worse"),
         (cell(Published(5.0, 0.5), peer=[9.0]), ""),
         (cell(None, paper=[9.0]), ""),

@@ -94,7 +94,7 @@ def others(n_features: int) -> dict[str, Any]:
     nodes = round(2.5 * n_features) if n_features > 2 else 100  # 5 cannot draw a board
     return {
         "Multiplane": MultiplaneClassifier(),
-        "NN": MLPClassifier((nodes,), early_stopping=True),
+        "NN": MLPClassifier((nodes,)),
         "random forest": RandomForestClassifier(),
         "boosting": HistGradientBoostingClassifier(),
         "LVQ2.1": LVQ21(),
