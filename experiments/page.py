@@ -21,8 +21,8 @@ by the command under its title. "Paper mode" is the published algorithm, "defaul
 it comes (λ and whether to centre chosen by cross-validation on the training rows, see
 [experiments](../experiments/README.md)); "peer" is another library, run here. The verdict is that
 of the paper mode: *better* if it is no worse than the paper's mean, *worse* if it is beyond the
-mean and two standard deviations (two standard errors of ours, where the paper tells none). Times are seconds
-of the processor in one thread; the papers' were taken on the machines of their day.
+mean and two standard deviations (two standard errors of ours, where the paper tells none). Times
+are seconds of the processor in one thread; the papers' were taken on the machines of their day.
 """
 
 

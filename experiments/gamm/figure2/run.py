@@ -107,7 +107,10 @@ def claims(records: list[Record]) -> list[tuple[str, bool, str]]:
     amm, gamm, rbf = found["AMM", "paper"], found["GAMM", "paper"], found["RBF-SVM", "peer"]
     return [
         ("AMM cannot solve this problem", amm < 80, f"{amm:.1f} % right"),
-        # Its own error on this board, in its Table 1, is 7.38 %.
-        ("GAMM separates the classes nearly perfectly", gamm > 100 - 7.38, f"{gamm:.1f} % right"),
+        (
+            "GAMM separates the classes nearly perfectly",
+            gamm >= 100 - 7.38 - 2 * 1.53,  # what it calls so: the error of its Table 1, and 2 sd
+            f"{gamm:.1f} % right; in the paper's Table 1 92.6 ± 1.5",
+        ),
         ("the RBF-SVM has nearly 99.9 %", rbf > 99.5, f"{rbf:.2f} %"),
     ]
