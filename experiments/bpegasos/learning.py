@@ -78,7 +78,6 @@ class Run:
     """What one pass over a stream has shown."""
 
     seconds: float = 0.0
-    updates: float = 0.0
     rows: list[int] = field(default_factory=list)  # by block
     mistakes: list[float] = field(default_factory=list)  # by block, before its rows were learnt
     curve: list[dict[str, float]] = field(default_factory=list)
@@ -115,12 +114,10 @@ def learn(
         start = time.process_time()
         model.partial_fit(X, y, classes=classes)
         run.seconds += time.process_time() - start
-        run.updates += len(y) * model.history_[-1]["updates"]
         run.rows.append(len(y))
         run.mistakes.append(len(y) * model.history_[-1]["error"])
         if (done := sum(run.rows)) in marks:
-            point = {"rows": done, "seconds": run.seconds, "updates": run.updates}
-            run.curve.append(point | look(model))
+            run.curve.append({"rows": done, "seconds": run.seconds} | look(model))
     return run
 
 
