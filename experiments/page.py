@@ -94,7 +94,10 @@ def summary(experiment: Experiment) -> str:
     absent = len({(r["row"], r["column"]) for r in records if r.get("absent")})
     if absent:
         words.append(f"{absent} without data")
-    return ", ".join(words) or f"{len(records)} records"
+    tasks, done = experiment.source.tasks(), {r["task"] for r in records}
+    if len(done) < len(tasks):
+        words.append(f"unfinished: {len(done)} of {len(tasks)}")
+    return ", ".join(words) or "done"
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -127,6 +130,8 @@ def _section(experiment: Experiment) -> str:
         parts += [*_table(cells), ""]
     parts += [f"- {claim}" for claim in [*_absent(records), *_claims(experiment, records)]]
     parts += [f"- {why}" for why in _explanations(experiment, cells)]
+    if not set(map(str, experiment.source.tasks())) <= {r["task"] for r in records}:
+        parts.append("- The run is not finished; cells without a figure are still to be measured.")
     parts += [f"- {note}" for note in dict.fromkeys(r["note"] for r in records if "note" in r)]
     return "\n".join([*parts, "", _conditions(records), ""])
 
