@@ -37,7 +37,7 @@ $(VENV)/bin/python:
 # The compiled module is built anew when its sources change. Python sources are used in place, but
 # that a file has come or gone has to be told: then its folder is newer.
 NATIVE := $(wildcard native/* native/kernels/*) CMakeLists.txt pyproject.toml
-FOLDERS := $(shell find src -type d -not -name __pycache__)
+FOLDERS := $(shell find src experiments -type d -not -name __pycache__)
 $(VENV)/.install: $(VENV)/bin/python $(NATIVE) $(FOLDERS)
 	$(PIP) install --quiet "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" ninja
 	$(PIP) install --quiet --no-build-isolation --editable .
