@@ -1,6 +1,7 @@
 """Training and prediction on a Dask cluster: two processes of this machine."""
 
 import copy
+import gc
 import io
 import os
 import pickle
@@ -354,6 +355,7 @@ def assert_nothing_is_left(client):
     for _ in range(100):
         if not keys():
             break
+        gc.collect()  # what other tests have left in cycles, such as errors with their frames
         time.sleep(0.05)
     assert keys() == []
 
