@@ -70,7 +70,7 @@ def trial(model: Any, config: Config) -> float:
 
 
 def learn(model: Any, rows: Iterable[Any]) -> float:
-    """One pass; the seconds of it, without the making of the rows."""
+    """One pass; seconds of the processor for it, without the making of the rows."""
     seconds = 0.0
     for X, y, _ in rows:
         start = time.process_time()
