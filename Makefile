@@ -47,7 +47,9 @@ $(VENV)/.demo: $(VENV)/.install
 	$(PIP) install --quiet --no-build-isolation --editable ".[demo]"
 	touch $@
 
+# LIBLINEAR and LIBSVM come as sources for setuptools; that of Python's own venv can build no wheel.
 $(VENV)/.test: $(VENV)/.install
+	$(PIP) install --quiet "setuptools>=70.1"
 	$(PIP) install --quiet --no-build-isolation --editable ".[test]"
 	touch $@
 
