@@ -56,7 +56,7 @@ MACHINES = {"Poly2": poly2, "RBF": rbf}
 def cell(
     column: str, data: tuple[Any, ...], config: Config
 ) -> tuple[dict[str, Any], dict[str, list[float]]]:
-    """What was chosen, and error and seconds with it: one run, as both solvers are exact."""
+    """What was chosen, and error and seconds with it: one run, as no seed changes the optimum."""
     X, y, X_test, y_test = data
     grid = list(product(config[f"{column}_C"], config[f"{column}_gamma"]))
     some = np.random.RandomState(0).permutation(len(y))[: config[f"{column}_choice"]]
