@@ -106,16 +106,21 @@ def conditions() -> dict[str, str]:
 
 
 def _commit() -> str:
+    """Of the sources; with a + where they have been changed since. What runs write is no source."""
+    written = (":!*/results.json", ":!*/figure.png")
     try:
-        return subprocess.run(
-            ["git", "describe", "--always", "--dirty=+"],  # with a + where files were changed
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parent,
-        ).stdout.strip()
+        head = _git("rev-parse", "--short", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--", ".", *written) else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"  # not a checkout
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    root = Path(__file__).parents[1]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=root
+    ).stdout.strip()
 
 
 def _hardware() -> str:
