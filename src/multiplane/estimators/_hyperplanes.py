@@ -13,6 +13,7 @@ from multiplane import _native
 from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier
 from multiplane.estimators._docs import COMMON
+from multiplane.estimators._streams import StreamTraining
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, Rule, drawn
 from multiplane.solvers._sgd import Alternating, Assignment, Online, Settings
@@ -165,6 +166,15 @@ class HyperplaneClassifier(StreamClassifier):
         batch = getattr(self, "mode", "online") == "batch" and n_iter > 0
         return HyperplaneMixing(n_parts, rule, Best() if batch else None)
 
+    def _stream_training(self, *args: Any) -> StreamTraining:
+        training = super()._stream_training(*args)
+        if getattr(self, "mode", "online") == "batch" and training.plan.max_iter > 1:
+            raise ValueError(
+                "mode='batch' keeps the choice of every row from pass to pass, which a source of "
+                "any length does not allow; use mode='online', or fit"
+            )
+        return training
+
     def _assignment(
         self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
     ) -> Assignment:
@@ -278,7 +288,8 @@ class MMClassifier(HyperplaneClassifier):
     Minimises λ/2 ‖W‖² + mean of max(0, 1 + max_{k≠y} g(k, x) − g(y, x)), g(k, x) being the
     highest score among the hyperplanes of class k. Each row is assigned to a hyperplane of its
     class, at random at first; then, in turns, one pass of stochastic gradient descent solves the
-    convex problem for these assignments and every row moves to its best hyperplane. Choose
+    convex problem for these assignments and every row moves to its best hyperplane. On a stream
+    (`fit_stream`, `partial_fit`) a row takes its best hyperplane when it is met. Choose
     `AMMClassifier` unless the numbers are known: it finds them.
 
     Parameters
@@ -402,7 +413,8 @@ class AMMClassifier(HyperplaneClassifier):
     mode : {"online", "batch"}, default="online"
         How a row chooses among the hyperplanes of its own class. "online": the best one whenever
         the row is met (Algorithm 2). "batch": fixed during a pass and chosen anew between passes
-        (Algorithm 1), the first pass being an online one; ends when the choices settle.
+        (Algorithm 1), the first pass being an online one; ends when the choices settle. It
+        needs all rows at hand: `fit_stream` and `partial_fit` know the first pass alone.
     {shared}{pruned}
     {attributes}
 
