@@ -6,7 +6,9 @@
 A cell is a solver on a data set. Each runs in a process of its own, pinned to one core with one
 thread, and is saved as it ends: what is in the results file is not run again. Where the time is
 measured, it is the machine's: run nothing else beside it. With a longer limit those run again that
-were too slow. Then: python -m benchmarks.peers.report
+were too slow, and always those that failed or lacked something. Then:
+
+    python -m benchmarks.peers.report
 """
 
 from __future__ import annotations
@@ -48,9 +50,7 @@ def main() -> None:
         for solver in options.solver or SOLVERS:
             name = solver.rpartition(".")[2]
             known = cells.get((data, name))
-            if options.only not in data or (
-                known and not known.get("too_slow", 1e9) < options.limit
-            ):
+            if options.only not in data or (known and done(known, options.limit)):
                 continue
             cell = skipped(cells.get((recipe.smaller, name)), data, options.limit)
             cells[data, name] = cell = cell or run(data, solver, options.limit)
@@ -68,6 +68,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="2,000 rows of a board")
     parser.add_argument("--results", type=Path, help="file to save to, and to resume from")
     return parser.parse_args()
+
+
+def done(cell: dict[str, Any], limit: float) -> bool:
+    """Not what failed, or lacked a library or a file, which may come; nor what may have longer."""
+    return "error" in cell or "declined" in cell or cell.get("too_slow", 0) >= limit
 
 
 def run(data: str, solver: str, limit: float) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def main() -> None:
     except FileNotFoundError as problem:
         say(reason=str(problem).splitlines()[0])
     except MemoryError:
-        say(reason=f"needs more than {MEMORY / 2**30:.0f} GiB")
+        say(reason=f"needs more than {MEMORY / 2**30:.0f} GiB", declined=True)
 
 
 def measure(name: str, kind: type[Solver], limit: float) -> None:
@@ -65,7 +65,7 @@ def measure(name: str, kind: type[Solver], limit: float) -> None:
     say(rows=task.n_rows, features=task.n_features, classes=task.n_classes)
     reason = kind(task).skip()
     if reason:
-        say(reason=reason)
+        say(reason=reason, declined=True)
         return
     warm_up(kind(task), X, y, X_test)
     solver = kind(task)
