@@ -104,10 +104,10 @@ def test_cells(run):
 
 def test_resumes(run):
     _, results, _, again = run
-    before = results.read_text()
+    before = json.loads(results.read_text())["cells"][:2]
     ran = [line.split()[2] for line in again().partition("}")[2].splitlines() if " quick " in line]
     assert ran == ["absent", "broken", "cheating"]  # these may have been mended
-    assert results.read_text() == before
+    assert json.loads(results.read_text())["cells"][:2] == before
 
 
 def test_report(run):
