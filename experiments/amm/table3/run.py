@@ -105,7 +105,11 @@ def each_digit(config: Config) -> Iterator[Record]:
     _, _, X_test, y_test = stream.images()
     for column, ten in learners.items():
         errors = [protocol.error(each.model, X_test, each.labels(y_test)) for each in ten]
-        found = {"error": errors, "seconds": [each.seconds for each in ten]}
+        found = {
+            "error": errors,
+            "seconds": [each.seconds for each in ten],
+            "hyperplanes": [each.model.n_hyperplanes_ for each in ten],
+        }
         yield record(ONE_DIGIT, column, "paper", seeds=list(range(10)), note=TEN_DIGITS, **found)
 
 
