@@ -28,7 +28,7 @@ import multiplane
 from benchmarks.data import dense_clusters, sparse_topics
 from benchmarks.measure import ALL, peak, resident
 from benchmarks.peers.__main__ import conditions
-from experiments.protocol import commit, today
+from experiments import records
 from multiplane import (
     AMMClassifier,
     BudgetedPegasosClassifier,
@@ -274,11 +274,16 @@ def main() -> None:
         curves = measure(shrunk(axis) if options.quick else axis)
         others = [curve for curve in record["curves"] if curve["axis"] != axis.name]
         record["curves"] = sorted(others + curves, key=place)
-    if not options.quick:
-        record["conditions"] = {**conditions(0.0), "date": today(), "commit": commit()}
-        RESULTS.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-        (DOCS / "scaling.md").write_text(page(record))
-        picture(record, DOCS / "scaling.png")
+        if not options.quick:
+            save(record)
+
+
+def save(record: dict[str, Any]) -> None:
+    here = records.conditions()
+    record["conditions"] = conditions(0.0) | {name: here[name] for name in ("date", "commit")}
+    RESULTS.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    (DOCS / "scaling.md").write_text(page(record))
+    picture(record, DOCS / "scaling.png")
 
 
 def place(curve: dict[str, Any]) -> int:

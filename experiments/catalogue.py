@@ -115,9 +115,10 @@ class Experiment:
         return ""
 
     def recorded(self) -> list[Record]:
-        """Ours, as kept in the folder."""
+        """Ours, as kept in the folder; nothing where they are of another protocol."""
         path = self.source.folder / "results.json"
-        return load(path)[0] if path.exists() else []
+        records, theirs = load(path) if path.exists() else ([], "")
+        return records if theirs == self.source.fingerprint(quick=False) else []
 
     def claims(self, records: list[Record]) -> list[tuple[str, bool, str]]:
         """What the paper says in words, whether our records show it, and by which figures.

@@ -149,12 +149,13 @@ def _table(cells: list[Comparison]) -> list[str]:
 
 
 def _explanations(experiment: Experiment, cells: list[Comparison]) -> list[str]:
-    found = []
+    """Of the cells that are worse, each once."""
+    found: dict[str, list[str]] = {}
     for cell in cells:
         if cell.verdict == "worse":
             why = experiment.explanation(cell.row, cell.column) or "no explanation yet"
-            found.append(f"{cell.row}, {cell.column}, worse: {why}")
-    return found
+            found.setdefault(why, []).append(f"{cell.row}, {cell.column}")
+    return [f"worse: {'; '.join(worse)}: {why}" for why, worse in found.items()]
 
 
 def _conditions(records: list[Record]) -> str:

@@ -8,14 +8,8 @@ protocol itself came about.
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
-import subprocess
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +19,6 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-import multiplane
 
 
 def seeded(model: Any, seed: int) -> Any:
@@ -136,41 +128,3 @@ def some_rows(data: tuple[Any, ...], most: int) -> tuple[Any, ...]:
 def hashable(config: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """A config for a function that remembers its answers; dict() turns it back."""
     return tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in config.items())
-
-
-def commit() -> str:
-    """Of the sources, as far as git knows."""
-    try:
-        return subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def today() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d")
-
-
-def conditions() -> dict[str, str]:
-    """Where and with what a run was made."""
-    return {
-        "date": today(),
-        "commit": commit(),
-        "machine": platform.machine(),
-        "simd": multiplane._native.simd_level(),
-        "multiplane": multiplane.__version__,
-    }
-
-
-def save(path: Path, cells: list[dict[str, Any]], **more: Any) -> None:
-    record = {"conditions": conditions(), **more, "cells": cells}
-    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-
-
-def arguments(description: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="few cells, few seeds; not saved")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")
-    parser.add_argument("--only", default="", help="cells whose name contains this")
-    return parser.parse_args()

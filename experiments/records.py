@@ -97,7 +97,7 @@ def conditions() -> dict[str, str]:
     """Of a run: date, commit, hardware, versions."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": _commit(),
+        "commit": commit(),
         "hardware": _hardware(),
         "versions": f"multiplane {multiplane.__version__}, numpy {np.__version__}, "
         f"scipy {scipy.__version__}, scikit-learn {sklearn.__version__}, "
@@ -105,7 +105,7 @@ def conditions() -> dict[str, str]:
     }
 
 
-def _commit() -> str:
+def commit() -> str:
     """Of the sources; with a + where they have been changed since. What runs write is no source."""
     written = (":!*/results.json", ":!*/figure.png")
     try:

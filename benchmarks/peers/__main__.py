@@ -28,7 +28,7 @@ from typing import Any
 
 from benchmarks.peers.datasets import DATASETS, QUICK
 from benchmarks.peers.solvers import SOLVERS
-from experiments.protocol import commit
+from experiments.records import commit
 
 RESULTS = Path(__file__).with_name("results.json")
 LIMIT = 60.0  # seconds of the processor for training, and again for prediction

@@ -1,14 +1,13 @@
-"""What each part of MultiplaneClassifier's training is worth, on held-out training rows.
+"""Evidence for decision 7: what each part of MultiplaneClassifier's training is worth.
 
-One thing at a time is changed; three splits of the training data (80/20), test sets are not read.
-The numbers of docs/decisions/0007-flagship.md.
+Error in % on held-out training rows, and hyperplanes, one thing being changed at a time: three
+splits of the training data (80/20); test sets are not read.
 
-    python -m experiments.flagship.levers [--only NAME]
+    python -m experiments.decisions.levers
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from sklearn.model_selection import train_test_split
 
 from multiplane import MultiplaneClassifier
 
-from .. import protocol
-from .errors.run import LOAD
+from ..flagship.errors.run import LOAD
+from ..protocol import error
 
 FIXED: dict[str, Any] = {"n_hyperplanes": 30, "alpha": 1e-6, "scale": "uniform"}
 LEVERS: dict[str, dict[str, Any]] = {
@@ -38,9 +37,7 @@ DATA = ("4x4", "6x6", "letter", "ijcnn1", "usps", "a9a")
 
 
 def main() -> None:
-    options = protocol.arguments(__doc__ or "")
-    cells = []
-    for name in (n for n in DATA if options.only in n):
+    for name in DATA:
         X, y, *_ = LOAD[name](0)
         for lever, change in LEVERS.items():
             errors, sizes = [], []
@@ -48,13 +45,9 @@ def main() -> None:
                 split = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
                 clf = MultiplaneClassifier(**{**FIXED, **change}, random_state=seed)
                 clf.fit(split[0], split[2])
-                errors.append(protocol.error(clf, split[1], split[3]))
+                errors.append(error(clf, split[1], split[3]))
                 sizes.append(clf.n_hyperplanes_)
-            error = round(float(np.mean(errors)), 2)
-            cells.append({"data": name, "lever": lever, "error": error, "hyperplanes": sizes})
-            print(f"{name:<8} {lever:<30} {error:6.2f} %   {sizes}", flush=True)
-    if not options.only:
-        protocol.save(Path(__file__).with_name("levers.json"), cells)
+            print(f"{name:<8} {lever:<30} {np.mean(errors):6.2f} %   {sizes}", flush=True)
 
 
 if __name__ == "__main__":
