@@ -297,6 +297,11 @@ def test_auto_alpha(name):
     assert clf.score(X, y) > max(scores) - 0.1
     longer = VARIANTS[name](alpha="auto", random_state=0, max_iter=10).fit(X, y)
     assert longer.alpha_ == pytest.approx(clf.alpha_ / 2), "λ times the number of steps"
+    longest = VARIANTS[name](alpha="auto", random_state=0, max_iter=400).fit(X, y)
+    n_passes = longest._trial_passes()
+    in_trial = clf.alpha_ * 5 / n_passes
+    assert longest.alpha_ == pytest.approx(in_trial / (16 * 400 / n_passes) ** 0.5)
+    assert clf.alpha_ * 5 / 400 < longest.alpha_ < in_trial
     with pytest.raises(ValueError, match="alpha_ that fit finds"):
         VARIANTS[name](alpha="auto").partial_fit(X, y, classes=[0, 1, 2])
     clf.partial_fit(X, y)  # which can go on from there

@@ -52,6 +52,7 @@ from multiplane.solvers._tally import Learner, Tally
 
 # Dense input of other types than these becomes float32.
 _DTYPES = (np.float32, np.float64)
+_ALIKE = 16  # times the steps of a trial: until then a training has the same λ times steps
 
 
 @dataclass(frozen=True)
@@ -708,10 +709,11 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return float(alpha)
         order = np.random.RandomState(seed).permutation(examples.rows())[: self._trial_rows]
         best = self._best("alpha_", self._alphas, examples, n_classes, seed, order)
-        # λ times the number of steps is what such a trial can tell.
         n_rows, n_passes = self._expected or (len(examples.rows()), int(self.max_iter))
-        n_steps = n_rows * n_passes
-        return best * len(order) * self._trial_passes() / n_steps
+        longer = n_rows * n_passes / (len(order) * self._trial_passes())
+        # λ times the number of steps is what such a trial can tell; but when a training is very
+        # much longer, its last steps must be smaller: the noise of many rows is to be averaged.
+        return best / min(longer, _ALIKE**0.5 * longer**0.5)
 
     def _trial_passes(self) -> int:
         return 1
