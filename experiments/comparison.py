@@ -83,8 +83,9 @@ class Comparison:
 
 
 def _no_worse(quantity: str, value: float, limit: float) -> bool:
-    """At the two digits that papers print."""
-    value, limit = round(value, 2), round(limit, 2)
+    """As papers print them: per cent with two digits, hyperplanes whole."""
+    digits = 0 if quantity.startswith("hyperplanes") else 2
+    value, limit = round(value, digits), round(limit, digits)
     return value <= limit if _LESS_IS_BETTER[quantity] else value >= limit
 
 
