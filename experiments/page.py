@@ -1,6 +1,6 @@
 """What is shown: tables for the terminal, and docs/results.md.
 
-python -m experiments.page        # writes docs/results.md from the recorded results
+python -m experiments.page        # writes docs/results.md and the README's tables from the records
 """
 
 from __future__ import annotations
@@ -173,5 +173,8 @@ def write(path: Path = PAGE) -> None:
 
 
 if __name__ == "__main__":
+    from . import readme
+
     write()
-    print(PAGE)
+    readme.write()
+    print(f"{PAGE}\n{readme.README}")

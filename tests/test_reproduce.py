@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from multiplane.experiments import catalogue, page
+from multiplane.experiments import catalogue, page, readme
 from multiplane.experiments.catalogue import Experiment, Published, everything, find
 from multiplane.experiments.comparison import Comparison, compare
 from multiplane.experiments.records import load, missing, record, same
@@ -72,6 +72,8 @@ def test_other_readings(experiment, tmp_path):
 
 def test_the_page_is_that_of_the_files():
     assert page.PAGE.read_text(encoding="utf-8") == page.page()
+    shown = readme.README.read_text(encoding="utf-8")
+    assert readme.filled(shown) == shown
 
 
 # --- an experiment made up for the purpose ------------------------------------------------------

@@ -713,7 +713,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         longer = n_rows * n_passes / (len(order) * self._trial_passes())
         # λ times the number of steps is what such a trial can tell; but when a training is very
         # much longer, its last steps must be smaller: the noise of many rows is to be averaged.
-        return best / min(longer, _ALIKE**0.5 * longer**0.5)
+        return best / min(longer, float(np.sqrt(_ALIKE * longer)))
 
     def _trial_passes(self) -> int:
         return 1
