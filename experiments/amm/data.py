@@ -1,4 +1,4 @@
-"""The data sets of the AMM paper that are tables of rows; stream.py has the endless digits."""
+"""The data sets of the AMM paper that are tables of rows."""
 
 from __future__ import annotations
 

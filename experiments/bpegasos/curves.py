@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..pictures import save
 from ..records import Record
 from .learning import BUDGETS, is_averaged
 
@@ -57,17 +58,7 @@ def draw(records: list[Record], path: Path, row: str, bayes: float) -> None:
     axes[0].set_ylabel(f"test accuracy in %, {row}")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False)
-    save(figure, path)
-
-
-def save(figure: Any, path: Path) -> None:
-    """With 64 colours, in a third of the bytes."""
-    import matplotlib.pyplot as plt
-    from PIL import Image
-
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
-    Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
+    save(figure, path, colours=64)
 
 
 def _points(found: Curves, column: str, mode: str) -> tuple[list[float], list[float]]:

@@ -18,9 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import protocol
 from ..catalogue import Config, Task
+from ..pictures import save
 from ..records import Record, record
 from .classifiers import MODES, chosen
-from .style import save
 
 # (point, seed, config): X, y, X_test, y_test.
 Data = Callable[[float, int, Config], tuple[Any, ...]]

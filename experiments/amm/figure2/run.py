@@ -11,15 +11,14 @@ from sklearn.base import clone
 
 from multiplane import AMMClassifier
 
-from ... import protocol
+from ... import digits, protocol
 from ...catalogue import Config, Task
+from ...pictures import save
 from ...records import Record, mean, record
-from .. import stream
-from ..data import rows
+from ..data import LOADERS, rows
 
-DIGITS = "mnist8m_bin"
-PUBLISHED = (DIGITS, "url")
-DATA = (*PUBLISHED, "a9a")
+DATA = (*digits.TASKS, *LOADERS)
+PUBLISHED = ("mnist8m_bin", "url")
 COLUMN = "AMM online"
 
 
@@ -28,20 +27,20 @@ def tasks(config: Config) -> list[Task]:
 
 
 def measure(task: Task, config: Config) -> Iterator[Record]:
-    curve, chosen = of_digits(config) if task.row == DIGITS else of_rows(task.row, config)
+    curve, chosen = (of_digits if task.row in digits.TASKS else of_rows)(task.row, config)
     names = ("error", "seconds", "hyperplanes", "created", "pruned")
     last: dict[str, list[float]] = {name: [curve[name][-1]] for name in names}
     yield record(task.row, COLUMN, "paper", seeds=[0], chosen=chosen, curve=curve, **last)
 
 
-def of_digits(config: Config) -> tuple[dict[str, list[float]], Any]:
-    labels, n_passes = stream.TASKS[DIGITS], config["passes"]
-    own, chosen = stream.chosen(AMMClassifier(), "paper", labels, n_passes, config)
-    _, _, X_test, digits_test = stream.images()
-    learner, curve = stream.learner(own, labels), Curve(X_test, labels(digits_test))
+def of_digits(data: str, config: Config) -> tuple[dict[str, list[float]], Any]:
+    labels, n_passes = digits.TASKS[data], config["passes"]
+    own, chosen = digits.chosen(AMMClassifier(), "paper", labels, n_passes, config)
+    _, _, X_test, digits_test = digits.images()
+    learner, curve = digits.learner(own, labels), Curve(X_test, labels(digits_test))
     every = config["digits"] // config["points"]
-    source = stream.digits(0, config["digits"])
-    for n_rows in stream.passes(source, [learner], n_passes):
+    source = digits.deformed(0, config["digits"])
+    for n_rows in digits.passes(source, [learner], n_passes):
         if n_rows % every == 0:
             curve.add(n_rows / config["digits"], own)
     return curve.values, chosen
@@ -109,7 +108,7 @@ def draw(records: list[Record], path: Path) -> None:
     from matplotlib.figure import Figure
 
     shown = [found for found in records if "missing" not in found]
-    figure = Figure(figsize=(9, 3 * len(shown)), layout="constrained")
+    figure = Figure(figsize=(9, 2.3 * len(shown)), layout="constrained")
     axes = figure.subplots(len(shown), 2, squeeze=False)
     for found, (left, right) in zip(shown, axes, strict=True):
         curve = found["curve"]
@@ -122,4 +121,4 @@ def draw(records: list[Record], path: Path) -> None:
             right.plot(curve["passes"], curve[name], label=label)
         right.set(title=found["row"], xlabel="passes", ylabel="hyperplanes", ylim=(0, None))
         right.legend(frameon=False)
-    figure.savefig(path, dpi=72)
+    save(figure, path, colours=64)

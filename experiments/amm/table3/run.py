@@ -11,10 +11,10 @@ import numpy as np
 
 from multiplane import AMMClassifier, MultiplaneClassifier, PegasosClassifier
 
-from ... import protocol
+from ... import digits, protocol
 from ...catalogue import Config, Task
 from ...records import Record, mean, missing, record
-from .. import kernel_svms, stream
+from .. import kernel_svms
 from ..data import LOADERS, rows
 
 OURS = ("AMM batch", "AMM online", "Pegasos")
@@ -35,7 +35,7 @@ def tasks(config: Config) -> list[Task]:
         found += [Task(data, column, mode) for column in OURS for mode in ("paper", "defaults")]
         found += [Task(data, column, "peer") for column in KERNEL_SVMS.get(data, ())]
         found += [Task(data, FLAGSHIP, "defaults")] if data in config["flagship"] else []
-    for data in stream.TASKS:
+    for data in digits.TASKS:
         found += [Task(data, column) for column in OURS]
         found.append(Task(data, "RBF", "peer"))
     return [*found, Task(ONE_DIGIT, "AMM online and Pegasos")]
@@ -53,7 +53,7 @@ def model(column: str, config: Config) -> Any:
 def measure(task: Task, config: Config) -> Iterator[Record]:
     if task.row == ONE_DIGIT:
         yield from each_digit(config)
-    elif task.row in stream.TASKS:
+    elif task.row in digits.TASKS:
         yield from of_digits(task, config)
     else:
         yield of_rows(task, config)
@@ -83,7 +83,7 @@ def of_digits(task: Task, config: Config) -> Iterator[Record]:
         yield missing(task.row, task.column, task.mode, RBF_OF_DIGITS)
         return
     n_passes = config["batch_passes"] if task.column == "AMM batch" else config["online_passes"]
-    cells = stream.cell(model(task.column, config), stream.TASKS[task.row], n_passes, config)
+    cells = digits.cell(model(task.column, config), digits.TASKS[task.row], n_passes, config)
     for mode, (chosen, found) in cells.items():
         seeds = list(range(config["digit_seeds"]))
         yield record(task.row, task.column, mode, seeds=seeds, chosen=chosen, **found)
@@ -95,14 +95,14 @@ def each_digit(config: Config) -> Iterator[Record]:
     settings = {"alpha": config["one_digit_alpha"], "average": False}
     learners = {
         column: [
-            stream.learner(model(column, config).set_params(**settings), each) for each in labels
+            digits.learner(model(column, config).set_params(**settings), each) for each in labels
         ]
         for column in ("AMM online", "Pegasos")
     }
-    source = stream.digits(0, config["one_digit_rows"])
-    for _ in stream.passes(source, list(chain(*learners.values())), 1):
+    source = digits.deformed(0, config["one_digit_rows"])
+    for _ in digits.passes(source, list(chain(*learners.values())), 1):
         pass
-    _, _, X_test, y_test = stream.images()
+    _, _, X_test, y_test = digits.images()
     for column, ten in learners.items():
         errors = [protocol.error(each.model, X_test, each.labels(y_test)) for each in ten]
         found = {
@@ -119,7 +119,7 @@ def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
         for r in records
         if r["mode"] == "paper" and "missing" not in r
     }
-    sets = [data for data in (*LOADERS, *stream.TASKS) if all((data, c) in error for c in OURS)]
+    sets = [data for data in (*LOADERS, *digits.TASKS) if all((data, c) in error for c in OURS)]
     batch, online, linear = ([error[data, column] for data in sets] for column in OURS)
     yield (
         "AMM that goes through the rows five times has less error than after one online pass",

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ...catalogue import Config, Task
+from ...pictures import save
 from ...records import Record, record
-from ..curves import COLOURS, save
+from ..curves import COLOURS
 from ..learning import cut, find_eta, learn, make, parts
 from ..streams import load
 
@@ -110,4 +111,4 @@ def draw(records: list[Record], path: Path) -> None:
     axis.set_title(f"waveform, budget {BUDGET}")
     axis.grid(alpha=0.3)
     figure.legend(loc="outside right center", frameon=False)
-    save(figure, path)
+    save(figure, path, colours=64)

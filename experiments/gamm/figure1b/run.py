@@ -13,9 +13,9 @@ from multiplane.datasets import make_xor_strip
 
 from ... import protocol
 from ...catalogue import Config, Task
+from ...pictures import CLASSES, save
 from ...records import Record, mean, record
 from ..classifiers import MODES, STANDARD, chosen
-from ..style import CLASSES, save
 
 N_BLOCKS = 7
 

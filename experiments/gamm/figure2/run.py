@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ... import protocol
 from ...catalogue import Config, Task
+from ...pictures import CLASSES, save
 from ...records import Record, mean, record
 from ..classifiers import MODES, STANDARD, board, chosen
-from ..style import CLASSES, save
 
 SIDE = 128  # pixels of a picture
 COLUMNS = ("AMM", "GAMM", "Multiplane", "RBF-SVM")

@@ -17,8 +17,8 @@ from multiplane.datasets import load_mnist, make_infinite_digits, round_digits
 from multiplane.estimators._monitor import Recorder
 from multiplane.solvers._sgd import one_pass
 
-from .. import protocol
-from ..catalogue import Config
+from . import protocol
+from .catalogue import Config
 
 Labels = Callable[[Any], NDArray[Any]]  # from digits to classes 0, 1, …
 TASKS: dict[str, Labels] = {"mnist8m_bin": round_digits, "mnist8m_mc": np.asarray}
@@ -126,26 +126,32 @@ def images() -> tuple[Any, ...]:
 
 
 @cache
-def digits(seed: int, n: int) -> Any:
+def deformed(seed: int, n: int) -> Any:
     return make_infinite_digits(seed, n, block_size=BLOCK)
 
 
-def choose(models: list[Any], labels: Labels, n_passes: int, n: int) -> tuple[Any, list[float]]:
-    """The candidate with the least error on images that nothing was learnt of; errors (%) of all.
-
-    They learn n deformations of the first 50,000 images and are judged by the other 10,000 as they
-    are: by other writers, as in the test set.
-    """
+@cache
+def trial_rows(n: int) -> Any:
+    """Deformations of the images that are not held out."""
     from multiplane.datasets._digit_source import DigitSource
 
     X, y, _, _ = images()
     grey = np.rint(255 * X[:-HELD_OUT]).astype(np.uint8)
-    source = DigitSource(grey, y[:-HELD_OUT], TRIAL_SEED, n, BLOCK)
+    return DigitSource(grey, y[:-HELD_OUT], TRIAL_SEED, n, BLOCK)
+
+
+def held_out_error(trial: Online) -> float:
+    """In %, on images that nothing was learnt of, as they are: by other writers, as in the test."""
+    X, y, _, _ = images()
+    return protocol.error(trial.model, X[-HELD_OUT:], trial.labels(y[-HELD_OUT:]))
+
+
+def choose(models: list[Any], labels: Labels, n_passes: int, n: int) -> tuple[Any, list[float]]:
+    """The candidate with the least error on held-out images after n rows; errors (%) of all."""
     trials = [learner(model, labels) for model in models]
-    for _ in passes(source, trials, n_passes):
+    for _ in passes(trial_rows(n), trials, n_passes):
         pass
-    X, y = X[-HELD_OUT:], labels(y[-HELD_OUT:])
-    errors = [protocol.error(trial.model, X, y) for trial in trials]
+    errors = [held_out_error(trial) for trial in trials]
     return models[int(np.argmin(errors))], [round(error, 2) for error in errors]
 
 
@@ -172,7 +178,7 @@ def cell(
     for seed in range(config["digit_seeds"]):
         learners = {mode: learner(clone(best), labels) for mode, (best, _) in picked.items()}
         start = time.process_time()
-        for _ in passes(digits(seed, config["digits"]), list(learners.values()), n_passes):
+        for _ in passes(deformed(seed, config["digits"]), list(learners.values()), n_passes):
             pass
         making = time.process_time() - start - sum(each.seconds for each in learners.values())
         for mode, each in learners.items():

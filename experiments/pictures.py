@@ -1,4 +1,4 @@
-"""How the pictures of the GAMM paper look here."""
+"""How figures are kept."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-CLASSES = ("#2166ac", "#b2182b")  # blue and red, as in the paper
+CLASSES = ("#2166ac", "#b2182b")  # blue and red, as in the GAMM paper
 
 
 def save(figure: Any, path: Path, colours: int = 255) -> None:
     """As a PNG of few colours, for a smaller file."""
+    import matplotlib.pyplot as plt
     from PIL import Image  # comes with matplotlib
 
     buffer = BytesIO()
     figure.savefig(buffer, dpi=80)
+    plt.close(figure)
     Image.open(buffer).convert("RGB").quantize(colours).save(path, optimize=True)
