@@ -18,3 +18,11 @@ def save(figure: Any, path: Path, colours: int = 255) -> None:
     figure.savefig(buffer, dpi=80)
     plt.close(figure)
     Image.open(buffer).convert("RGB").quantize(colours).save(path, optimize=True)
+
+
+def plain_numbers(axis: Any) -> None:
+    """On a logarithmic axis; on a short one between the powers of ten too."""
+    from matplotlib.ticker import LogFormatter
+
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.5)))

@@ -23,6 +23,7 @@ from multiplane.features import RandomFourier
 
 from ... import protocol
 from ...catalogue import Config, Task
+from ...pictures import save
 from ...records import Record, record
 
 Point = tuple[float, float]  # seconds, error in percent
@@ -182,5 +183,4 @@ def draw(records: list[Record], path: Path) -> None:
     axes.set(xscale="log", xlabel="seconds of training, one thread", ylabel="test error, %")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, frameon=False)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    save(figure, path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from ...catalogue import Config, Task
+from ...pictures import plain_numbers, save
 from ...records import Record, mean, record
 from ..fourier import UPDATES, stages
 
@@ -54,11 +55,11 @@ def draw(records: list[Record], path: Path) -> None:
     axes.set(xscale="log", yscale="log", xlabel="processor seconds", ylabel="test error, %")
     ticks = (1.2, 1.5, 2, 3, 4, 6)
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
+    axes.yaxis.minorticks_off()
     axes.legend(frameon=False, fontsize=8)
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    plain_numbers(axes.xaxis)
+    save(figure, path)
 
 
 # --- what the paper says ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from multiplane.features import RandomFourier
 
 from ... import protocol
 from ...catalogue import Config, Task
+from ...pictures import save
 from ...records import Record, mean, record
 from ..table2.run import split, values
 
@@ -68,8 +69,7 @@ def draw(records: list[Record], path: Path) -> None:
     axes.set_ylim(0, 1.02)
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    save(figure, path)
 
 
 def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:

@@ -13,6 +13,7 @@ from multiplane.features import RandomFourier
 
 from ... import protocol
 from ...catalogue import Config, Task
+from ...pictures import plain_numbers, save
 from ...records import Record, mean, missing, record
 from .. import peers
 from ..fourier import UPDATES, mnist, stages
@@ -139,8 +140,8 @@ def picture(records: list[Record], path: Path, quantity: str, label: str) -> Non
     axes.set(yscale="log", xlabel="random Fourier features", ylabel=label)
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    plain_numbers(axes.yaxis)
+    save(figure, path)
 
 
 def features_of(found: Record) -> int:

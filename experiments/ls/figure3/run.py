@@ -12,6 +12,7 @@ from multiplane.features import ConvolutionalPatches
 
 from ... import protocol
 from ...catalogue import Config, Task
+from ...pictures import save
 from ...records import Record, mean, record
 from .. import device
 
@@ -74,8 +75,7 @@ def draw(records: list[Record], path: Path) -> None:
     axes.set(xlabel="features, thousands", ylabel="test accuracy, %")
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    save(figure, path)
 
 
 def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
