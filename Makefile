@@ -1,11 +1,11 @@
-# make demo | test | lint | bench | fuzz | clean. Everything is installed into .venv; nothing else is needed
+# make demo | test | lint | docs | bench | fuzz | clean. Everything is installed into .venv; nothing else is needed
 # but Python 3.11 or newer and a C++20 compiler.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint bench fuzz install clean
+.PHONY: demo test lint docs bench fuzz install clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,11 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site; a warning is an error, and so is a link that leads nowhere.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
+	$(BIN)/python docs/check_links.py build/docs
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks
@@ -51,6 +56,10 @@ $(VENV)/.demo: $(VENV)/.install
 $(VENV)/.test: $(VENV)/.install
 	$(PIP) install --quiet "setuptools>=70.1"
 	$(PIP) install --quiet --no-build-isolation --editable ".[test]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.install
+	$(PIP) install --quiet --no-build-isolation --editable ".[docs]"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.install

@@ -49,7 +49,7 @@ ATTRIBUTES = """
     Attributes
     ----------
     classes_ : labels, sorted
-    coef_, intercept_ : hyperplanes, (n_hyperplanes_, n_features_in_) and (n_hyperplanes_,);
+    coef_, intercept_ : hyperplanes, (n_hyperplanes, n_features) and (n_hyperplanes,);
         copies that cannot be written to
     hyperplane_class_ : label of each hyperplane's class
     n_hyperplanes_ : how many there are, all classes together
@@ -98,19 +98,19 @@ class HyperplaneClassifier(StreamClassifier):
 
     @property
     def coef_(self) -> NDArray[np.float32]:
-        """Hyperplanes, shape (n_hyperplanes_, n_features_in_)."""
+        """Hyperplanes, shape (n_hyperplanes, n_features)."""
         coef: NDArray[np.float32] = self._fitted_model().coef
         return coef
 
     @property
     def intercept_(self) -> NDArray[np.float32]:
-        """Intercepts, shape (n_hyperplanes_,)."""
+        """Intercepts, shape (n_hyperplanes,)."""
         intercept: NDArray[np.float32] = self._fitted_model().intercept
         return intercept
 
     @property
     def hyperplane_class_(self) -> NDArray[Any]:
-        """Label of each hyperplane's class, shape (n_hyperplanes_,)."""
+        """Label of each hyperplane's class, shape (n_hyperplanes,)."""
         labels: NDArray[Any] = self.classes_[self._fitted_model().owner]
         return labels
 

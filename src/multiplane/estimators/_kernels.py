@@ -81,13 +81,13 @@ class KernelClassifier(StreamClassifier):
 
     @property
     def support_vectors_(self) -> NDArray[np.float32]:
-        """Support vectors, shape (n_support_, n_features_in_)."""
+        """Support vectors, shape (n_support, n_features)."""
         vectors: NDArray[np.float32] = self._fitted_model().support_vectors
         return vectors
 
     @property
     def dual_coef_(self) -> NDArray[np.float32]:
-        """Coefficients, shape (n_support_, n_classes): f_c(x) = Σ_j dual_coef_[j, c] k(v_j, x)."""
+        """Coefficients, shape (n_support, n_classes): f_c(x) is the sum of their c-th k(v_j, x)."""
         coef: NDArray[np.float32] = self._fitted_model().dual_coef
         return coef
 
@@ -272,8 +272,8 @@ _KERNEL = """    kernel : {"rbf", "poly", "linear", "sigmoid"}, default="rbf"
         Of the polynomial and the sigmoid kernel."""
 
 _ATTRIBUTES = """    classes_ : labels, sorted
-    support_vectors_ : (n_support_, n_features_in_); a copy that cannot be written to
-    dual_coef_ : coefficients, (n_support_, n_classes); likewise
+    support_vectors_ : (n_support, n_features); a copy that cannot be written to
+    dual_coef_ : coefficients, (n_support, n_classes); likewise
     n_support_ : number of support vectors
     gamma_ : γ in use
     t_ : number of the next step
@@ -298,7 +298,7 @@ class BudgetedPegasosClassifier(KernelClassifier):
     and its model grows with the data. Standardise the features first.
 
     A row costs ``budget`` kernel values and, if it becomes a support vector, about three times as
-    much for merging, or ``budget``² multiplications for projection. Support vectors are kept whole,
+    much for merging, or ``budget ** 2`` multiplications for projection. Support vectors are kept whole,
     so sparse rows of more than some thousand features are slow: use `AMMClassifier` for text.
 
     The defaults are for long streams. With fewer rows than 1/λ raise ``alpha`` to 1e-2 or 1e-3 and

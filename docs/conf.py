@@ -1,0 +1,85 @@
+"""The documentation site: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # benchmarks and experiments, which pages quote
+
+project = "multiplane"
+author = "the multiplane developers"
+copyright = f"2026, {author}"
+version = release = version_of("multiplane")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "**/README.rst"]
+suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold functions
+
+html_theme = "pydata_sphinx_theme"
+html_title = "multiplane"
+html_static_path = ["_static"]
+html_css_files = ["multiplane.css"]
+html_theme_options = {
+    "navigation_depth": 2,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_show_sourcelink = False
+html_copy_source = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 4
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections have them, in words
+numpydoc_show_class_members = False
+numpydoc_validation_checks: set[str] = set()
+
+# Pages that are read in the repository too link to files there.
+_ELSEWHERE = {
+    "../../experiments/README.md": "../experiments.md",
+    "../experiments/README.md": "experiments.md",
+    "docs/decisions)": "docs/decisions/index.md)",
+}
+
+
+def _relink(app: object, name: str, source: list[str]) -> None:
+    for file, page in _ELSEWHERE.items():
+        source[0] = source[0].replace(f"]({file}", f"]({page}")
+
+
+def setup(app: object) -> None:
+    app.connect("source-read", _relink)  # type: ignore[attr-defined]
+    app.connect("include-read", lambda app, path, name, source: _relink(app, name, source))  # type: ignore[attr-defined]
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/\d\d_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib",),
+}

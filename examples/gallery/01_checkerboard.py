@@ -1,0 +1,8 @@
+"""
+Regions
+=======
+"""
+
+import matplotlib.pyplot as plt
+
+plt.plot([0, 1])
