@@ -298,8 +298,8 @@ class BudgetedPegasosClassifier(KernelClassifier):
     and its model grows with the data. Standardise the features first.
 
     A row costs ``budget`` kernel values and, if it becomes a support vector, about three times as
-    much for merging, or ``budget ** 2`` multiplications for projection. Support vectors are kept whole,
-    so sparse rows of more than some thousand features are slow: use `AMMClassifier` for text.
+    much for merging, or ``budget ** 2`` multiplications for projection. Support vectors are kept
+    whole, so sparse rows of many thousand features are slow: use `AMMClassifier` for text.
 
     The defaults are for long streams. With fewer rows than 1/λ raise ``alpha`` to 1e-2 or 1e-3 and
     ``max_iter`` to 10. Weights should be around 1: they scale the steps.
