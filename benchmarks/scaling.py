@@ -280,7 +280,7 @@ def main() -> None:
 
 def save(record: dict[str, Any]) -> None:
     here = records.conditions()
-    record["conditions"] = conditions(0.0) | {name: here[name] for name in ("date", "commit")}
+    record["conditions"] = conditions() | {name: here[name] for name in ("date", "commit")}
     RESULTS.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     (DOCS / "scaling.md").write_text(page(record))
     picture(record, DOCS / "scaling.png")

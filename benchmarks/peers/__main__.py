@@ -29,6 +29,7 @@ from typing import Any
 from benchmarks.peers.datasets import DATASETS, QUICK
 from benchmarks.peers.solvers import SOLVERS
 from experiments.records import commit
+from multiplane import _native
 
 RESULTS = Path(__file__).with_name("results.json")
 LIMIT = 60.0  # seconds of the processor for training, and again for prediction
@@ -43,7 +44,7 @@ def main() -> None:
     recipes = QUICK if options.quick else DATASETS
     path = options.results or (None if options.quick else RESULTS)
     record = json.loads(path.read_text()) if path and path.exists() else {"cells": []}
-    record["conditions"] = conditions(options.limit)
+    record["conditions"] = conditions()
     print(json.dumps(record["conditions"], indent=1, ensure_ascii=False))
     cells = {(cell["data"], cell["solver"]): cell for cell in record["cells"]}
     for data, recipe in recipes.items():
@@ -71,7 +72,12 @@ def arguments() -> argparse.Namespace:
 
 
 def done(cell: dict[str, Any], limit: float) -> bool:
-    """Not what failed, or lacked a library or a file, which may come; nor what may have longer."""
+    """Not what failed, or lacked a library or a file, which may come; nor what may have longer.
+
+    Nor what was measured on another machine: times are to be compared.
+    """
+    if cell.get("machine") != machine():
+        return False
     return "error" in cell or "declined" in cell or cell.get("too_slow", 0) >= limit
 
 
@@ -95,27 +101,35 @@ def run(data: str, solver: str, limit: float) -> dict[str, Any]:
     elif child.returncode:
         last = (child.stderr.strip().splitlines() or ["no message"])[-1]
         cell["reason"] = f"failed ({child.returncode}): {last[:200]}"
-    return cell | {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": COMMIT}
+    when = {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": COMMIT}
+    return cell | when | {"machine": machine(), "limit": limit}
 
 
 def skipped(smaller: dict[str, Any] | None, data: str, limit: float) -> dict[str, Any] | None:
     """Who is too slow for a part of the rows is not asked again."""
     if smaller is None or smaller.get("too_slow", 0) < limit:
         return None
-    kept = {key: smaller[key] for key in ("solver", "title", "ours", "version", "date", "commit")}
+    if smaller.get("machine") != machine():
+        return None
+    names = ("solver", "title", "ours", "version", "date", "commit", "machine", "limit")
+    kept = {key: smaller[key] for key in names}
     reason = smaller["reason"]
     if "with" not in reason:
         reason += f" with the rows of {smaller['data']}"
     return {"data": data, **kept, "reason": reason, "too_slow": smaller["too_slow"]}
 
 
-def conditions(limit: float) -> dict[str, Any]:
+def conditions() -> dict[str, Any]:
     return {
-        "machine": f"{processor()}, {os.cpu_count()} cores, {memory():.0f} GiB",
+        "machine": machine(),
         "python": platform.python_version(),
         "threads": "1 (" + ", ".join(f"{name}=1" for name in THREADS) + "), pinned to one core",
-        "limit": limit,
     }
+
+
+def machine() -> str:
+    simd = _native.simd_level()
+    return f"{processor()}, {simd}, {os.cpu_count()} cores, {memory():.0f} GiB"
 
 
 def processor() -> str:

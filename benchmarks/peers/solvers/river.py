@@ -15,6 +15,11 @@ class Solver(_base.Solver):
     title = "river: Hoeffding tree"
     needs = module = "river"
 
+    def skip(self) -> str | None:
+        if not self.task.sparse and self.task.n_rows * self.task.n_features > 5_000_000:
+            return "not tried with more than 5 million values: each is an entry of a dictionary"
+        return None
+
     def fit(self, rows: Any, y: Any) -> None:
         from river.tree import HoeffdingTreeClassifier
 
