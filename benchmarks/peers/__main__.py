@@ -32,7 +32,6 @@ from experiments.records import commit
 from multiplane import _native
 
 RESULTS = Path(__file__).with_name("results.json")
-LIMIT = 60.0  # seconds of the processor for training, and again for prediction
 COMMIT = commit()
 THREADS = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA")
@@ -48,13 +47,14 @@ def main() -> None:
     print(json.dumps(record["conditions"], indent=1, ensure_ascii=False))
     cells = {(cell["data"], cell["solver"]): cell for cell in record["cells"]}
     for data, recipe in recipes.items():
+        limit = options.limit or recipe.limit
         for solver in options.solver or SOLVERS:
             name = solver.rpartition(".")[2]
             known = cells.get((data, name))
-            if options.only not in data or (known and done(known, options.limit)):
+            if options.only not in data or (known and done(known, limit)):
                 continue
-            cell = skipped(cells.get((recipe.smaller, name)), data, options.limit)
-            cells[data, name] = cell = cell or run(data, solver, options.limit)
+            cell = skipped(cells.get((recipe.smaller, name)), data, limit)
+            cells[data, name] = cell = cell or run(data, solver, limit)
             print(line(cell), flush=True)
             if path:
                 record["cells"] = list(cells.values())
@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="data sets whose name contains this")
     parser.add_argument("--solver", nargs="+", help="these alone; or modules with a class Solver")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of training")
+    parser.add_argument("--limit", type=float, help="seconds of training, for all data sets alike")
     parser.add_argument("--quick", action="store_true", help="2,000 rows of a board")
     parser.add_argument("--results", type=Path, help="file to save to, and to resume from")
     return parser.parse_args()

@@ -38,6 +38,7 @@ class Recipe:
     # Columns have units of their own; pixels, yes-no and tf-idf have not, and LIBSVM's letter and
     # ijcnn1 have been scaled already.
     scale: bool = True
+    limit: float = 60.0  # seconds of the processor for training, and again for prediction
     smaller: str = ""  # the same with fewer rows: who was too slow there is not tried here
 
 
@@ -104,9 +105,9 @@ DATASETS = {
     "a9a": Recipe(bundled("a9a"), scale=False),
     "ijcnn1": Recipe(bundled("ijcnn1"), scale=False),
     "checkerboard-1e5": Recipe(board(100_000), smaller="checkerboard-1e4"),
-    "mnist": Recipe(bundled("mnist"), scale=False),
+    "mnist": Recipe(bundled("mnist"), scale=False, limit=300),
     "topics": Recipe(topics, scale=False),
-    "covtype": Recipe(a_fifth("covtype")),
+    "covtype": Recipe(a_fifth("covtype"), limit=300),
     "checkerboard-1e6": Recipe(board(1_000_000), smaller="checkerboard-1e5"),
     "waveform-1e6": Recipe(waves, smaller="waveform"),
     "checkerboard-1e7": Recipe(board(10_000_000), smaller="checkerboard-1e6"),

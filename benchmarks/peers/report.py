@@ -84,8 +84,7 @@ def page(record: dict[str, Any]) -> str:
         "searches, not reading; they are the processor's, below one second the least of three by "
         "the clock. Model: the saved file. A row alone: the median of 300 calls "
         "by the library's shortest way. Memory: the most that training adds to what is "
-        f"resident before. Training and prediction end after {conditions['limit']:g} s each, "
-        "some cells have been given more. "
+        f"resident before. Training and prediction end after {limits(cells)}. "
         "**Bold**: no other has both less error and less training time. "
         "[What is measured and why](decisions/0017-peers.md) · "
         "[When to use something else](when-not.md)",
@@ -103,6 +102,14 @@ def page(record: dict[str, Any]) -> str:
         ]
         parts += [table(own)]
     return "\n\n".join(parts) + "\n"
+
+
+def limits(cells: list[Cell]) -> str:
+    """Of all data sets alike, but for some."""
+    own = {data: max(cell["limit"] for cell in part) for data, part in by_data(cells).items()}
+    usual = min(own.values())
+    more = [f"{data} {limit:g} s" for data, limit in own.items() if limit > usual]
+    return f"{usual:g} s each" + (f" ({', '.join(more)})" if more else "")
 
 
 def about(cells: list[Cell]) -> str:

@@ -28,10 +28,8 @@ class Solver(_base.Solver):
         usual = 1 / self.task.n_features if self.task.scale else gamma_scale(rows)
         model = self.scaled(SVC(cache_size=1000))
         prefix = "svc__" if self.task.scale else ""
-        grid = {
-            f"{prefix}C": [1, 10, 100],
-            f"{prefix}gamma": [f * usual for f in (1 / 4, 1, 4, 16)],
-        }
+        gammas = [multiple * usual for multiple in (1 / 4, 1, 4, 16)]
+        grid = {f"{prefix}C": [1, 10, 100], f"{prefix}gamma": gammas}
         search = GridSearchCV(model, grid, cv=3, refit=False)
         if len(y) > SAMPLE:
             some = next(StratifiedShuffleSplit(1, train_size=SAMPLE, random_state=0).split(y, y))[0]
