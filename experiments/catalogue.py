@@ -110,7 +110,7 @@ class Experiment:
     def explanation(self, row: str, column: str) -> str:
         """Why a cell is worse than the published one, where that is known."""
         for entry in self.settings.get("explained", []):
-            if entry["row"] in (row, "*") and entry["column"] in (column, "*"):
+            if row in entry["rows"] and column in entry["columns"]:
                 return str(entry["why"])
         return ""
 
@@ -129,9 +129,12 @@ class Experiment:
         finished = {str(task) for task in self.source.tasks()} <= {r["task"] for r in records}
         if self.module is None or not (finished and hasattr(self.module, "claims")):
             return []
+        filled = [r for r in records if "missing" not in r]
         try:
-            return list(self.module.claims([r for r in records if "missing" not in r]))
+            return list(self.module.claims(filled))
         except KeyError:
+            if len(filled) == len(records):
+                raise
             return []
 
 

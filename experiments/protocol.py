@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -42,7 +41,7 @@ def error(model: Any, X: Any, y: Any) -> float:
 
 
 def choose(
-    models: list[Any], X: Any, y: Any, n_folds: int, n_jobs: int, n_repeats: int = 1
+    models: list[Any], X: Any, y: Any, n_folds: int, n_repeats: int = 1
 ) -> tuple[Any, list[float]]:
     """The candidate with the least cross-validation error, and the mean errors of all.
 
@@ -59,9 +58,7 @@ def choose(
         # Another seed in every fold: a λ that works by luck is not to be chosen.
         return error(seeded(model, seed).fit(X[train], y[train]), X[held], y[held])
 
-    errors = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(one)(model, i, *fold) for model in models for i, fold in enumerate(folds)
-    )
+    errors = [one(model, i, *fold) for model in models for i, fold in enumerate(folds)]
     means = np.reshape(errors, (len(models), len(folds))).mean(axis=1)
     return models[int(means.argmin())], means.tolist()
 
@@ -77,7 +74,7 @@ def describe(model: Any) -> dict[str, Any]:
 
 
 def repeat(
-    model: Any, data: Callable[[int], tuple[Any, ...]], seeds: range, n_jobs: int
+    model: Any, data: Callable[[int], tuple[Any, ...]], seeds: range
 ) -> dict[str, list[float]]:
     """Error (%), seconds of the processor and hyperplanes by seed.
 
@@ -92,8 +89,7 @@ def repeat(
         seconds = time.process_time() - start
         return error(fitted, X_test, y_test), seconds, hyperplanes(fitted)
 
-    runs = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(one)(seed) for seed in seeds)
-    errors, seconds, counts = (list(column) for column in zip(*runs, strict=True))
+    errors, seconds, counts = (list(column) for column in zip(*map(one, seeds), strict=True))
     return {"error": errors, "seconds": seconds, "hyperplanes": counts}
 
 
@@ -110,8 +106,8 @@ def cell(
     models = [clone(model).set_params(alpha=alpha) for alpha in config["alphas"]]
     if mode == "defaults" and centre and not sp.issparse(X):
         models += [make_pipeline(StandardScaler(with_std=False), m) for m in models]
-    chosen, errors = choose(models, X, y, config["folds"], 1, config["fold_repeats"])
-    found = repeat(chosen, lambda _: data, range(config["seeds"]), 1)
+    chosen, errors = choose(models, X, y, config["folds"], config["fold_repeats"])
+    found = repeat(chosen, lambda _: data, range(config["seeds"]))
     return describe(chosen) | {"cross_validation": [round(e, 3) for e in errors]}, found
 
 

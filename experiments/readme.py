@@ -20,21 +20,68 @@ _HYPERPLANES = {
     "letter": ("gamm-table2", "letter", _BOTH),
     "ijcnn1": ("gamm-table2", "ijcnn1", _BOTH),
     "8 million digits, round or not": ("gamm-table2", "mnist8m", _BOTH),
-    "8 million digits": ("amm-table3", "mnist8m_mc", ("AMM batch", "AMM online")),
-    "a9a": ("amm-table3", "a9a", ("AMM batch", "AMM online")),
+}
+_MODES = ("AMM batch", "AMM online")
+_OF_AMM = {
+    "a9a": ("amm-table3", "a9a", _MODES),
+    "ijcnn1": ("amm-table3", "ijcnn1", _MODES),
+    "8 million digits, round or not ¹": ("amm-table3", "mnist8m_bin", _MODES),
+    "8 million digits": ("amm-table3", "mnist8m_mc", _MODES),
 }
 _STREAMS = {
     "usps": "usps (7 k)",
     "letter": "letter (15 k)",
     "covertype": "covertype (0.5 M)",
-    "waveform": "waveform (2 M) ¹",
+    "waveform": "waveform (2 M) ²",
     "checkerboard": "4×4 checkerboard (10 M)",
 }
 
 
 def tables() -> dict[str, str]:
     """By the mark between which each belongs."""
-    return {"accuracy": _hyperplanes(), "budget": _budget()}
+    return {"flagship": _flagship(), "accuracy": _hyperplanes(), "budget": _budget()}
+
+
+def _flagship() -> str:
+    found = {(r["row"], r["column"]): r for r in find("flagship-errors").recorded()}
+    published = {
+        row: cell.mean
+        for name in ("gamm-table1", "gamm-table2")
+        for (row, column, quantity), cell in find(name).published.items()
+        if (column, quantity) == ("GAMM", "error") and row != "mnist8m"
+    }
+    lines = [
+        "| data | `MultiplaneClassifier` | hyperplanes | training, trials included | linear "
+        "| GAMM, published | SVC (RBF) |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (row, column), ours in found.items():
+        if column != "MultiplaneClassifier":
+            continue
+        error, sizes = ours["quantities"]["error"], ours["quantities"]["hyperplanes"]["values"]
+        counts = sorted({int(min(sizes)), int(max(sizes))})
+        columns = [
+            _title(row),
+            figure(error["mean"], error["sd"], "error"),
+            "–".join(map(str, counts)),
+            f"{_two_digits(mean(ours, 'seconds'))} s",
+            f"{mean(found[row, 'PegasosClassifier'], 'error'):.2f}",
+            f"{published[row]:.2f}" if row in published else "–",
+            _peer(found.get((row, "SVC"))),
+        ]
+        lines.append(f"| {' | '.join(columns)} |")
+    return "\n".join(lines)
+
+
+def _title(row: str) -> str:
+    others = {"mnist": "mnist, 10 classes", "covertype": "covertype, 80/20"}
+    return f"{row.replace('x', '×')} checkerboard" if row[0].isdigit() else others.get(row, row)
+
+
+def _peer(record: Record | None) -> str:
+    if record is None:
+        return "–"
+    return f"{mean(record, 'error'):.2f}, {_two_digits(mean(record, 'seconds'))} s"
 
 
 def _hyperplanes() -> str:
@@ -42,7 +89,7 @@ def _hyperplanes() -> str:
         "| data | model | paper | paper mode | ours | hyperplanes | training |",
         "|---|---|---|---|---|---|---|",
     ]
-    for title, (name, row, columns) in _HYPERPLANES.items():
+    for title, (name, row, columns) in [*_HYPERPLANES.items(), *_OF_AMM.items()]:
         experiment = find(name)
         cells = {
             (cell.row, cell.column): cell

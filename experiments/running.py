@@ -41,6 +41,7 @@ def run(
     path, fingerprint = folder / "results.json", source.fingerprint(quick)
     kept = _kept(path, fingerprint)
     tasks = source.tasks(quick)
+    here = conditions()  # of the sources as they were loaded
     groups = {str(task): kept[str(task)] for task in tasks if str(task) in kept}
     for number, task in enumerate(tasks, 1):
         # What was absent is tried again: it may have come.
@@ -49,7 +50,6 @@ def run(
             continue
         begin(number, len(tasks), task)
         records = _measure(source.module, task, source.config(quick))
-        here = conditions()
         groups[str(task)] = [
             {"task": str(task), **r, "conditions": here | r.get("conditions", {})} for r in records
         ]

@@ -1,8 +1,8 @@
-"""Algorithm 1 of the AMM paper on rows that are never all at hand (experiments/amm/stream.py)."""
+"""Algorithm 1 of the AMM paper on rows that are never all at hand (experiments/digits.py)."""
 
 import numpy as np
 import pytest
-from multiplane.experiments.amm import stream
+from multiplane.experiments import digits
 from sklearn.datasets import make_classification
 
 from multiplane import AMMClassifier, PegasosClassifier
@@ -32,8 +32,8 @@ def test_batch_in_blocks_is_fit(rows, n_passes, average):
         prune_every=1_700,
         random_state=0,
     )
-    streamed = stream.learner(AMMClassifier(**model.get_params()), np.asarray)
-    counts = list(stream.passes(blocks(*rows, 1_000), [streamed], n_passes))
+    streamed = digits.learner(AMMClassifier(**model.get_params()), np.asarray)
+    counts = list(digits.passes(blocks(*rows, 1_000), [streamed], n_passes))
     model.fit(*rows)
     np.testing.assert_array_equal(streamed.model.coef_, model.coef_)
     np.testing.assert_array_equal(streamed.model.hyperplane_class_, model.hyperplane_class_)
@@ -48,10 +48,10 @@ def test_several_learn_the_same_rows(rows):
         return y % 2
 
     both = [
-        stream.learner(PegasosClassifier(random_state=0), np.asarray),
-        stream.learner(AMMClassifier(random_state=0), odd),
+        digits.learner(PegasosClassifier(random_state=0), np.asarray),
+        digits.learner(AMMClassifier(random_state=0), odd),
     ]
-    for _ in stream.passes(blocks(*rows, 1_500), both, 1):
+    for _ in digits.passes(blocks(*rows, 1_500), both, 1):
         pass
     X, y = rows
     for each, labels in zip(both, (np.asarray, odd), strict=True):

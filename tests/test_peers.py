@@ -14,6 +14,7 @@ from benchmarks.peers.__main__ import skipped
 from benchmarks.peers.cell import warm_up
 from benchmarks.peers.datasets import Task
 from benchmarks.peers.objective import error, pareto
+from benchmarks.peers.report import filled, page
 from benchmarks.peers.solvers import OURS, SOLVERS, find
 from benchmarks.scaling import exponent
 
@@ -130,6 +131,13 @@ def test_report(run):
     page = (folder / "docs" / "peers.md").read_text()
     assert "| absent | no-such-package is not installed |" in page
     assert 1_000 < (folder / "docs" / "peers" / "quick.png").stat().st_size < 60_000
+
+
+def test_pages_are_those_of_the_results():
+    record = json.loads((ROOT / "benchmarks/peers/results.json").read_text())
+    assert (ROOT / "docs/peers.md").read_text() == page(record)
+    for path in (ROOT / "README.md", ROOT / "docs/when-not.md"):
+        assert path.read_text() == filled(path.read_text(), record["cells"])
 
 
 def test_objective():

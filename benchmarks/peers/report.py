@@ -12,7 +12,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +47,10 @@ def main() -> None:
     for data, cells in by_data(record["cells"]).items():
         picture(data, cells, docs / "peers" / f"{data}.png")
     (docs / "peers.md").write_text(page(record))
-    short = summary(record["cells"])
-    fill(options.root / "README.md", r"peers", lambda _: short)
-    tables = by_data(record["cells"])
-    fill(
-        docs / "when-not.md", r"peers ([^:]+): (.*?)", lambda found: quoted(tables, *found.groups())
-    )
-    print(short)
+    for path in (options.root / "README.md", docs / "when-not.md"):
+        if path.exists():
+            path.write_text(filled(path.read_text(), record["cells"]))
+    print(summary(record["cells"]))
 
 
 def by_data(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
@@ -226,19 +223,16 @@ def quoted(sets: dict[str, list[Cell]], data: str, solvers: str) -> str:
     return table(wanted, sets.get(data)) if wanted else "(not measured yet)"
 
 
-def fill(path: Path, opening: str, text: Callable[[re.Match[str]], str]) -> None:
-    """Write what belongs between a mark and the next closing one."""
-    if not path.exists():
-        return
-    mark = re.compile(rf"(?<=<!-- ){opening}(?= -->)")
-    pattern = re.compile(rf"<!-- {opening} -->.*?<!-- /peers -->", re.DOTALL)
+def filled(text: str, cells: list[Cell]) -> str:
+    """A page, with what belongs between each mark and the next closing one."""
 
-    def filled(found: re.Match[str]) -> str:
-        head = mark.search(found[0])
-        assert head is not None
-        return f"<!-- {head[0]} -->\n\n{text(head)}\n\n<!-- /peers -->"
+    def table_of(found: re.Match[str]) -> str:
+        head, data, solvers = found.groups()
+        inside = quoted(by_data(cells), data, solvers) if data else summary(cells)
+        return f"<!-- {head} -->\n\n{inside}\n\n<!-- /peers -->"
 
-    path.write_text(pattern.sub(filled, path.read_text()))
+    mark = r"<!-- (peers(?: ([^:\n]+): ([^\n]*?))?) -->.*?<!-- /peers -->"
+    return re.sub(mark, table_of, text, flags=re.DOTALL)
 
 
 # --- pictures --------------------------------------------------------------------------------

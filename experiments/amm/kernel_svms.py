@@ -61,7 +61,7 @@ def cell(
     grid = list(product(config[f"{column}_C"], config[f"{column}_gamma"]))
     some = np.random.RandomState(0).permutation(len(y))[: config[f"{column}_choice"]]
     machines = [MACHINES[column](*pair) for pair in grid]
-    best, errors = protocol.choose(machines, X[some], y[some], config["peer_folds"], 1)
+    best, errors = protocol.choose(machines, X[some], y[some], config["peer_folds"])
     start = time.process_time()
     best.fit(X, y)
     seconds = time.process_time() - start

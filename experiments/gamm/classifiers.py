@@ -66,7 +66,7 @@ def hyperplanes(column: str, mode: str, X: Any, y: Any, config: Config) -> tuple
         for constant in config["constants"]
         for alpha in config["alphas"]
     ]
-    best, _ = protocol.choose(models, X, y, config["folds"], 1, config["fold_repeats"])
+    best, _ = protocol.choose(models, X, y, config["folds"], config["fold_repeats"])
     return best, {"alpha": best.alpha, "intercept_scaling": best.intercept_scaling}
 
 

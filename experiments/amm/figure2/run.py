@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def of_digits(data: str, config: Config) -> tuple[dict[str, list[float]], Any]:
     source = digits.deformed(0, config["digits"])
     for n_rows in digits.passes(source, [learner], n_passes):
         if n_rows % every == 0:
-            curve.add(n_rows / config["digits"], own)
+            curve.add(n_rows / config["digits"], own, learner.seconds)
     return curve.values, chosen
 
 
@@ -50,13 +51,16 @@ def of_rows(data: str, config: Config) -> tuple[dict[str, list[float]], Any]:
     X, y, X_test, y_test = rows(data, config["rows"])
     model = AMMClassifier(max_iter=config["passes"], average=False)
     models = [clone(model).set_params(alpha=alpha) for alpha in config["alphas"]]
-    best, errors = protocol.choose(models, X, y, config["folds"], 1, config["fold_repeats"])
+    best, errors = protocol.choose(models, X, y, config["folds"], config["fold_repeats"])
     model, curve = clone(best), Curve(X_test, y_test)
+    classes, seconds = np.unique(y), 0.0
     for number in range(config["passes"]):
         order = np.random.RandomState(number).permutation(len(y))
         for k, part in enumerate(np.array_split(order, config["points"]), 1):
-            model.partial_fit(X[part], y[part], np.unique(y))
-            curve.add(number + k / config["points"], model)
+            start = time.process_time()
+            model.partial_fit(X[part], y[part], classes)
+            seconds += time.process_time() - start
+            curve.add(number + k / config["points"], model, seconds)
     return curve.values, protocol.describe(best) | {"cross_validation": errors}
 
 
@@ -67,10 +71,11 @@ class Curve:
         self.test = X_test, y_test
         self.values: dict[str, list[float]] = {}
 
-    def add(self, passes: float, model: Any) -> None:
+    def add(self, passes: float, model: Any, seconds: float) -> None:
         now = model.history_[-1]
-        point = {name: now[name] for name in ("hyperplanes", "created", "pruned", "seconds")}
-        point |= {"passes": passes, "error": protocol.error(model, *self.test)}
+        point = {name: now[name] for name in ("hyperplanes", "created", "pruned")}
+        point |= {"passes": passes, "seconds": seconds}
+        point["error"] = protocol.error(model, *self.test)
         for name, value in point.items():
             self.values.setdefault(name, []).append(value)
 

@@ -72,7 +72,7 @@ def of_rows(task: Task, config: Config) -> Record:
         chosen, found = kernel_svms.cell(task.column, data, config)
     elif task.column == FLAGSHIP:
         seeds = seeds[: config["mnist_flagship_seeds"]] if images else seeds
-        found = protocol.repeat(MultiplaneClassifier(), lambda _: data, range(len(seeds)), 1)
+        found = protocol.repeat(MultiplaneClassifier(), lambda _: data, range(len(seeds)))
     else:
         chosen, found = protocol.cell(model(task.column, config), task.mode, data, config)
     return record(task.row, task.column, task.mode, seeds=seeds, chosen=chosen, **found)
@@ -126,9 +126,9 @@ def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
         all(b < o for b, o in zip(batch, online, strict=True)),
         _listed(sets, batch, online),
     )
-    bent = [data for data in sets if data != "a9a"]
+    bent = [data for data in sets if data not in ("a9a", "url")]
     yield (
-        "AMM, batch and online, beats the linear SVM on all data but a9a",
+        "AMM, batch and online, beats the linear SVM on all data but a9a and url",
         all(max(error[d, "AMM batch"], error[d, "AMM online"]) < error[d, "Pegasos"] for d in bent),
         f"online: {_listed(sets, online, linear)}",
     )

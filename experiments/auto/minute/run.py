@@ -12,7 +12,7 @@ from multiplane import AutoClassifier, Exploration, datasets
 from multiplane.exploration._race import fitted
 
 from ...catalogue import Config, Task
-from ...flagship.errors.run import Split, bundled, covertype, timed
+from ...flagship.errors.run import Split, bundled, covertype
 from ...protocol import error, some_rows
 from ...records import Record, mean, missing, record
 
@@ -44,9 +44,10 @@ def measure(task: Task, config: Config) -> Iterator[Record]:
     families: dict[str, dict[str, Any]] = {}
     for seed in seeds:
         X, y, X_test, y_test = some_rows(LOAD[task.row](seed), config["rows"])
-        clf, taken = timed(AutoClassifier(config["seconds"], random_state=seed), X, y)
+        start = time.perf_counter()  # by the clock, like the time that it is given
+        clf = AutoClassifier(config["seconds"], random_state=seed).fit(X, y)
+        seconds.append(time.perf_counter() - start)
         errors.append(error(clf, X_test, y_test))
-        seconds.append(taken)
         rows.append(clf.n_rows_)
         assert clf.forecast_ is not None
         chosen.append(clf.forecast_["name"])

@@ -24,7 +24,7 @@ def measure(task: Task, config: Config) -> Iterator[Record]:
     X, y, _, _ = board(pattern, config["rows"], 0)
     model, choice = chosen(column, mode, X, y, config)
     seeds = range(config["repetitions"])
-    found = protocol.repeat(model, lambda seed: board(pattern, config["rows"], seed), seeds, 1)
+    found = protocol.repeat(model, lambda seed: board(pattern, config["rows"], seed), seeds)
     yield record(pattern, column, mode, seeds=list(seeds), chosen=choice, **found)
 
 

@@ -116,7 +116,7 @@ def cell(
         return peer(task.column, data, config)
     if task.column == "Multiplane":
         seeds = range(config["seeds"])
-        return {}, protocol.repeat(MultiplaneClassifier(), lambda _: data, seeds, 1)
+        return {}, protocol.repeat(MultiplaneClassifier(), lambda _: data, seeds)
     model = OURS[task.column](max_iter=config["passes"][task.row])
     return protocol.cell(model, task.mode, data, config)
 

@@ -15,7 +15,6 @@ from sklearn.metrics import pairwise_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 
 from multiplane import StagewiseLeastSquaresClassifier
 from multiplane.datasets import load_covtype
@@ -132,8 +131,7 @@ def boosting(trees: list[int], data: Data, curve_rows: int) -> tuple[Any, list[P
 
 
 def measure(task: Task, config: Config) -> Iterator[Record]:
-    with threadpool_limits(1):
-        yield _measured(task, config)
+    yield _measured(task, config)
 
 
 def _measured(task: Task, config: Config) -> Record:

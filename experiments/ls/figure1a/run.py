@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
 from ...catalogue import Config, Task
 from ...pictures import plain_numbers, save
 from ...records import Record, mean, record
@@ -24,10 +22,9 @@ def tasks(config: Config) -> list[Task]:
 def measure(task: Task, config: Config) -> Iterator[Record]:
     most = config["logistic_features" if task.column == "logistic" else "features"]
     block, seed = int(task.row.split()[-1]), config["seed"]
-    with threadpool_limits(1):
-        points = stages(
-            task.column, block, most, config["n_components"], config["inner"], seed, config["rows"]
-        )
+    points = stages(
+        task.column, block, most, config["n_components"], config["inner"], seed, config["rows"]
+    )
     features, seconds, error = points[-1]
     yield record(
         *task,

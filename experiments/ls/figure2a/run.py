@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from multiplane.features import RandomFourier
 
 from ... import protocol
@@ -37,8 +35,7 @@ def tasks(config: Config) -> list[Task]:
 
 
 def measure(task: Task, config: Config) -> Iterator[Record]:
-    with threadpool_limits(1):
-        yield from (_ours if task.mode == "paper" else _peer)(task, config)
+    yield from (_ours if task.mode == "paper" else _peer)(task, config)
 
 
 def _ours(task: Task, config: Config) -> Iterator[Record]:

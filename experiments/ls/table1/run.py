@@ -42,21 +42,22 @@ def candidates(row: str, column: str, config: Config) -> list[Any]:
         RandomFourier(dims, width=width, n_components=config["n_components"])
         for width in config["widths"]
     ]
-    models = [
+    return [
         default(column, features).set_params(alpha=alpha, **stop)
         for features in ([None] if raw else generators)
         for alpha in config["raw_alphas" if raw else "alphas"]
-        for stop in _stops(column, config)
+        for stop in _stops(column, raw, config)
     ]
-    return [m.set_params(max_iter=config["raw_max_iter"]) for m in models] if raw else models
 
 
-def _stops(column: str, config: Config) -> list[dict[str, Any]]:
+def _stops(column: str, raw: bool, config: Config) -> list[dict[str, Any]]:
+    most = {"max_iter": config["raw_max_iter"]} if raw else {}
     if column == "Linear":
-        return [{}]  # one step is all
+        return [most]  # one step is all
     if column == "Logistic":
-        return [{"tol": tol} for tol in config["tols"]]
-    return [{"max_iter": n, "tol": 1e-5} for n in config["rounds"]]
+        return [{"tol": tol, **most} for tol in config["tols"]]
+    rounds = [config["raw_max_iter"]] if raw else config["rounds"]
+    return [{"max_iter": n, "tol": 1e-5} for n in rounds]
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
-from threadpoolctl import threadpool_limits
 
 from multiplane import StagewiseLeastSquaresClassifier
 from multiplane.datasets import load_news20, load_rcv1_topics
@@ -131,8 +130,7 @@ def stagewise(row: str, option: Any, shape: tuple[int, int], config: Config) -> 
 
 def measure(task: Task, config: Config) -> Iterator[Record]:
     seeds = list(range(1 if task.row == "RCV1" else config["splits"]))
-    with threadpool_limits(1):
-        found = [_run(task, seed, config) for seed in seeds]
+    found = [_run(task, seed, config) for seed in seeds]
     chosen, errors, seconds = (list(column) for column in zip(*found, strict=True))
     yield record(*task, seeds=seeds, chosen=chosen, error=errors, seconds=seconds)
 
