@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.peers.__main__ import skipped
+from benchmarks.peers.__main__ import done, machine, skipped
 from benchmarks.peers.cell import warm_up
 from benchmarks.peers.datasets import Task
 from benchmarks.peers.objective import error, pareto
@@ -183,7 +183,8 @@ def test_what_is_not_for_a_solver():
 
 
 def test_too_slow_on_fewer_rows():
-    known = dict.fromkeys(("solver", "title", "ours", "version", "date", "commit"), "")
+    known = dict.fromkeys(("solver", "title", "ours", "version", "date", "commit", "limit"), "")
+    known["machine"] = machine()
     slow = {"data": "small", "reason": "> 60 s", "too_slow": 60, **known}
     larger = skipped(slow, "larger", 60)
     assert larger["data"] == "larger"
@@ -192,6 +193,10 @@ def test_too_slow_on_fewer_rows():
     assert skipped(slow, "larger", 61) is None  # perhaps now
     assert skipped({"data": "small", "error": 1.0}, "larger", 60) is None
     assert skipped(None, "larger", 60) is None
+    assert skipped({**slow, "machine": "a slower one"}, "larger", 60) is None
+    assert done(slow, 60)
+    assert not done(slow, 61)
+    assert not done({**slow, "machine": "a slower one"}, 60)
 
 
 def test_scaling():
