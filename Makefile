@@ -1,11 +1,11 @@
-# make demo | test | lint | docs | bench | fuzz | clean. Everything is installed into .venv; nothing else is needed
+# make demo | test | lint | docs | bench | fuzz | sanitize | wheel | clean. Everything is installed into .venv; nothing else is needed
 # but Python 3.11 or newer and a C++20 compiler.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint docs bench fuzz install clean
+.PHONY: demo test lint docs bench fuzz sanitize wheel install clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -34,6 +34,32 @@ fuzz: $(VENV)/.install
 	$(BIN)/cmake --build build/fuzz --target fuzz_libsvm
 	mkdir -p build/fuzz/corpus
 	build/fuzz/fuzz_libsvm -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus
+
+# The tests of the native loops, with a module that watches its memory and its arithmetic. It is in
+# an environment of its own, beside what .venv holds; Python itself never frees all, so leaks are
+# not looked for.
+SANITIZE := build/sanitize
+SANITIZED_TESTS ?= tests/test_twin.py tests/test_kernel_twin.py tests/test_budgeted.py \
+  tests/test_libsvm.py tests/test_digits.py tests/test_threads.py tests/test_bad_input.py
+sanitize: $(VENV)/.test
+	$(PYTHON) -m venv --clear --without-pip $(SANITIZE)/venv
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $$($(SANITIZE)/venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tools.pth
+	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target $(SANITIZE)/site \
+	  -C build-dir=$(SANITIZE)/cmake -C cmake.define.MULTIPLANE_SANITIZE=ON .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  PYTHONPATH=$(SANITIZE)/site $(SANITIZE)/venv/bin/python -m pytest -q -x $(SANITIZED_TESTS)
+
+# A wheel, and all tests with it in an environment that has no compiler to fall back on.
+wheel: $(VENV)/.install
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv --clear build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --upgrade pip "setuptools>=70.1"
+	build/wheel/venv/bin/python -m pip install --quiet "$$(ls -t dist/*.whl | head -1)[test]"
+	cp -r tests benchmarks experiments docs examples README.md CONTRIBUTING.md CHANGELOG.md pyproject.toml build/wheel/
+	cd build/wheel && CC=/bin/false CXX=/bin/false venv/bin/python -m pytest -q
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
