@@ -5,7 +5,15 @@ import pytest
 import scipy.sparse as sp
 from helpers import STREAMS, VARIANTS, csr, everything, problem, run_python
 
-from multiplane import AMMClassifier, GAMMClassifier, MMClassifier, PegasosClassifier, _native
+from multiplane import (
+    AMMClassifier,
+    CalibratedLeastSquaresClassifier,
+    GAMMClassifier,
+    MMClassifier,
+    PegasosClassifier,
+    StagewiseLeastSquaresClassifier,
+    _native,
+)
 
 # --- faulty rows ---------------------------------------------------------------------------
 
@@ -213,6 +221,19 @@ def test_one_class(make):
     assert everything(clf) == before
     with pytest.raises(ValueError, match="at least two classes are needed"):
         make().partial_fit(X, np.zeros(40), classes=[0])
+
+
+@pytest.mark.parametrize(
+    "make", [*VARIANTS.values(), CalibratedLeastSquaresClassifier, StagewiseLeastSquaresClassifier]
+)
+def test_as_many_labels_as_rows(make):
+    """Refused before memory for them is asked for."""
+    X, y = np.ones((100_001, 1), np.float32), np.arange(100_001)
+    with pytest.raises(ValueError, match="100,001 classes, and at most 100,000 can be told apart"):
+        make().fit(X, y)
+    if hasattr(make(), "partial_fit"):
+        with pytest.raises(ValueError, match="100,001 classes, and at most"):
+            make().partial_fit(X, y, classes=y)
 
 
 @pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)

@@ -36,7 +36,14 @@ from multiplane.estimators._checks import (
     new_seed,
     unchanged_on_error,
 )
-from multiplane.estimators._labels import check_alike, codes_of, encode, find, stretches
+from multiplane.estimators._labels import (
+    check_alike,
+    check_number,
+    codes_of,
+    encode,
+    find,
+    stretches,
+)
 from multiplane.estimators._monitor import Monitor, Recorder
 from multiplane.estimators._parts_training import PartsTraining
 from multiplane.estimators._rounds import Mixing, Reading
@@ -630,7 +637,8 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return X if scaler is None else scaler(filled(X) if scaler.fills(X) else X)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
-        """For parameters that speak of classes."""
+        """Of their number, and for parameters that speak of classes."""
+        check_number(classes)
 
     def _check_stretch(self, stretch: Stretch) -> None:
         """For algorithms that cannot take all numbers: the last check before a stream goes on."""

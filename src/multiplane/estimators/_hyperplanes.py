@@ -373,6 +373,7 @@ class MMClassifier(HyperplaneClassifier):
                     learner.add_hyperplane(code)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
+        super()._check_classes(classes)
         for label in classes:
             self._number_for(label)
 

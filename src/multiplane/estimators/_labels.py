@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 Labels = NDArray[Any]
 Codes = NDArray[np.int32]
 
+MOST_CLASSES = 100_000  # every row is scored by every class: with more, nobody means classes
+
 
 def encode(y: Labels) -> tuple[Labels, Codes]:
     """Sorted classes and codes. Small whole numbers are counted, not sorted: ten times faster."""
@@ -27,6 +29,15 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
             return classes.astype(y.dtype), code[shifted]
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.int32)
+
+
+def check_number(classes: Labels) -> None:
+    """Refuse what cannot be classes before memory is asked for."""
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(
+            f"y has {len(classes):,} classes, and at most {MOST_CLASSES:,} can be told apart; are "
+            f"these the targets of a regression, or the numbers of the rows?"
+        )
 
 
 def ranks(codes: Codes) -> NDArray[np.int64]:

@@ -47,7 +47,7 @@ from multiplane.estimators._checks import (
     class_weights,
     unchanged_on_error,
 )
-from multiplane.estimators._labels import check_alike, codes_of, encode, find
+from multiplane.estimators._labels import check_alike, check_number, codes_of, encode, find
 from multiplane.estimators._monitor import Monitor
 from multiplane.features._base import FeatureGenerator, Source
 from multiplane.links import probabilities, project_cube, project_simplex
@@ -420,6 +420,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             return
         self._multilabel = several
         self.classes_ = labels if n_labels is None else np.arange(n_labels)
+        check_number(self.classes_)
         if not several and len(labels) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs examples of at least two classes; the data "
