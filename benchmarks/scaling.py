@@ -79,12 +79,12 @@ class Axis:
 
 
 AXES = [
-    Axis("rows", (2_500, 5_000, 10_000, 20_000, 40_000), clusters, of(FAMILIES)),
-    Axis("features", (16, 32, 64, 128, 256), lambda d: clusters(d=d), of(FAMILIES)),
-    Axis("classes", (2, 4, 8, 16, 32), lambda k: clusters(n_classes=k), of(FAMILIES)),
+    Axis("rows", (5_000, 10_000, 20_000, 40_000, 80_000), clusters, of(FAMILIES)),
+    Axis("features", (64, 128, 256, 512, 1024), lambda d: clusters(d=d), of(FAMILIES)),
+    Axis("classes", (4, 8, 16, 32, 64), lambda k: clusters(n_classes=k), of(FAMILIES)),
     Axis(
         "non-zeros a row",
-        (10, 20, 40, 80, 160),
+        (20, 40, 80, 160, 320),
         lambda v: sparse_topics(n=N_ROWS, n_values=v),
         of(HYPERPLANES),
     ),
@@ -96,7 +96,7 @@ AXES = [
     ),
     Axis(
         "budget",
-        (50, 100, 200, 400, 800),
+        (100, 200, 400, 800, 1600),
         lambda _: clusters(),
         lambda b: {"budgeted Pegasos": BudgetedPegasosClassifier(budget=b, random_state=0)},
     ),
