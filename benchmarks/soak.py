@@ -71,10 +71,10 @@ def draw(curves: dict[str, list[dict[str, float]]]) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from experiments.pictures import save
+    from experiments.pictures import plain_numbers, save
 
     wanted = {"error": "test error, %", "megabytes": "resident, MB", "microseconds": "µs a row"}
-    figure, panels = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
+    figure, panels = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
     for panel, (name, label) in zip(panels, wanted.items(), strict=True):
         for learner, points in curves.items():
             millions = [point["rows"] / 1e6 for point in points]
@@ -82,10 +82,12 @@ def draw(curves: dict[str, list[dict[str, float]]]) -> None:
         panel.set(xlabel="million rows", ylabel=label)
         panel.grid(alpha=0.3)
         if name == "megabytes":
-            panel.set_ylim(0, None)
+            panel.set_ylim(0, 1.2 * max(p["megabytes"] for own in curves.values() for p in own))
         else:
             panel.set_yscale("log")
-    panels[0].legend(frameon=False, fontsize=7)
+            plain_numbers(panel.yaxis)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=8)
     save(figure, PICTURE, colours=64)
 
 
