@@ -33,12 +33,14 @@ def errors(in_turns=False, **settings):
 
 # %%
 # No setting of these machines is about change. A step is 1/(λt) long, which makes the model the sum
-# of all lessons so far, divided by their number: an old one counts as much as a new one, and what
+# of all lessons so far over the number of rows: an old lesson counts as much as a new one, and what
 # the old board has taught is undone when there are about as many lessons against it. A lesson is a
-# row with a loss: few while all goes well, nearly every row when it does not, which is why the turn
-# comes sooner than one might fear. But *as it comes* the machine also averages, over about the last
-# fifth of its life: the later the change, the longer the delay. With ``average=False`` the last
-# model predicts, which is worse while all is quiet, and turns sooner.
+# row with a loss: one in eight while all goes well, every second one after the turn (``history_``
+# has them as ``updates``), which is why it is over sooner than one might fear.
+#
+# *As it comes* the machine also averages, over about the last fifth of its life: the later the
+# change, the longer the delay. With ``average=False`` the last model predicts, which is worse while
+# all is quiet, and turns sooner.
 #
 # What forgets is the budget. Merging keeps what a support vector had to say;
 # ``maintenance="random"`` drops one for each that comes, and the past is gone within a block or

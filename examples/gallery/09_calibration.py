@@ -5,7 +5,7 @@ Can probabilities be believed?
 Of the rows that are given a class with a probability of 0.7, seven in ten should have it. A
 reliability diagram shows whether they have: rows are sorted into bins by the probability that was
 predicted, and the share that had the class is drawn against it. The waveforms of Breiman are a
-problem with real doubt: the best classifier there can be is wrong in one of eight rows.
+problem with real doubt: the best classifier there can be gets 86.7 % of the rows right.
 """
 
 import matplotlib.pyplot as plt
