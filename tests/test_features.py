@@ -1,11 +1,9 @@
-"""Features: their mathematics, all kinds of arrays, scikit-learn's conventions, the docs."""
+"""Features: their mathematics, all kinds of arrays, scikit-learn's conventions."""
 
 import copy
 import importlib.util
 import inspect
 import pickle
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -661,22 +659,3 @@ def test_cifar():
     generator = ConvolutionalPatches(1000, random_state=0)
     model = make_pipeline(generator, RidgeClassifier(alpha=300)).fit(data.X_train, data.y_train)
     assert model.score(data.X_test, data.y_test) > 0.5  # 0.55 to 0.57; the standard error is 0.022
-
-
-# --- the docs -----------------------------------------------------------------------------
-
-
-def test_the_example_of_the_docs():
-    page = Path(__file__).parents[1] / "docs" / "features.md"
-    (block,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    names = {"__name__": "example"}
-    exec(block, names)
-    X = rows()
-    Z = names["RandomHinges"](50, random_state=0).fit_transform(X.astype(np.float32))
-    assert Z.shape == (200, 50)
-    assert Z.dtype == np.float32
-    assert Z.min() == 0
-    with sklearn.config_context(array_api_dispatch=True):
-        for A in other_arrays(X):
-            again = names["RandomHinges"](50, random_state=0).fit_transform(A)
-            np.testing.assert_allclose(np.asarray(again), Z, rtol=1e-5, atol=1e-5)  # of float32

@@ -469,7 +469,7 @@ def test_two_classes_swapped(name):
 
 
 def test_every_kernel_has_a_variant():
-    """docs/kernels.md: a kernel that was added is compared with an oracle, too."""
+    """docs/extend/kernel.md: a kernel that was added is compared with an oracle, too."""
     assert {make().kernel for make in KERNELS.values()} == set(_native.KERNELS)
 
 

@@ -1,6 +1,6 @@
 """Features made from rows: scikit-learn transformers, and blocks for stagewise least squares.
 
-How to write a generator of your own is told in docs/features.md.
+How to write a generator of your own is told in docs/extend/generator.md.
 """
 
 from multiplane._arrays import Place, like
