@@ -36,6 +36,7 @@ from multiplane import (
     _native,
     export,
 )
+from multiplane.exporting import _contents
 from multiplane.exporting._contents import label_list
 from multiplane.features import (
     ConvolutionalPatches,
@@ -696,3 +697,13 @@ def test_errors(tmp_path):
     with pytest.raises(ValueError, match="must be finite"):
         export(broken, tmp_path / "model.h")
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["onnx", "h"])
+def test_a_kernel_that_only_the_loops_know(ending, tmp_path, monkeypatch):
+    """docs/extend/kernel.md: never a graph with another kernel in its place."""
+    clf = budgeted().fit(*problem())
+    monkeypatch.setattr(_contents, "KERNELS", ("linear",))
+    with pytest.raises(TypeError, match=r"kernel must be one of .* for an export, got 'rbf'"):
+        export(clf, tmp_path / f"model.{ending}")
+    assert not list(tmp_path.iterdir())

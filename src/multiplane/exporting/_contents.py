@@ -29,6 +29,7 @@ from multiplane.models._least_squares import (
 
 Probabilities = Literal["softmax", "logistic", "simplex", "cube"]
 Function = Literal["identity", "square", "cube"]
+KERNELS = ("linear", "poly", "rbf", "sigmoid")  # that ONNX graphs and C headers are written for
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Kernel:
 
     vectors: NDArray[np.float32]  # (s, d)
     coef: NDArray[np.float32]  # (s, n_classes)
-    kind: str  # "rbf", "poly", "linear" or "sigmoid"
+    kind: str  # of KERNELS
     gamma: float
     coef0: float
     degree: int
@@ -193,6 +194,8 @@ def _hyperplanes(model: Any) -> Hyperplanes:
 def _kernel(model: Any) -> Kernel:
     # The machine knows its kernel, whatever set_params has said since.
     vectors, coef, kind, gamma, coef0, degree = model.machine.__getstate__()
+    if kind not in KERNELS:  # one that was added to the loops alone
+        raise TypeError(f"kernel must be one of {KERNELS} for an export, got {kind!r}")
     return Kernel(vectors, coef, kind, gamma, coef0, degree)
 
 
