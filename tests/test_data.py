@@ -1,6 +1,5 @@
 """One door to all kinds of data: names, arrays, iterables, pipes; threads that read ahead."""
 
-import doctest
 import os
 import signal
 import subprocess
@@ -438,13 +437,6 @@ def test_a_source_of_ones_own():
 
     assert [b.n_rows for b in Ones()] == [2, 1]
     assert open_source(Ones()).load().y.tolist() == [0, 1, 0]
-
-
-def test_the_page_of_the_docs():
-    page = os.path.join(os.path.dirname(__file__), os.pardir, "docs", "data.md")
-    tried = doctest.testfile(page, module_relative=False, encoding="utf-8")
-    assert tried.attempted > 10
-    assert tried.failed == 0
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 8])
