@@ -154,7 +154,7 @@ def _explanations(experiment: Experiment, cells: list[Comparison]) -> list[str]:
     for cell in cells:
         if cell.verdict == "worse":
             why = experiment.explanation(cell.row, cell.column) or "no explanation yet"
-            found.setdefault(why, []).append(f"{cell.row}, {cell.column}")
+            found.setdefault(why, []).append(f"{cell.row}, {cell.column} ({cell.quantity})")
     return [f"worse: {'; '.join(worse)}: {why}" for why, worse in found.items()]
 
 

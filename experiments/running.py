@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,11 @@ def run(
 
 def draw(experiment: Experiment, records: list[Record], folder: Path) -> None:
     """The picture, where the experiment has one and there is something to be seen."""
-    if hasattr(experiment.module, "draw") and any("missing" not in r for r in records):
+    if not hasattr(experiment.module, "draw") or all("missing" in r for r in records):
+        return
+    if find_spec("matplotlib") is None:
+        warnings.warn("no picture is drawn: pip install 'multiplane[plot]'", stacklevel=2)
+    else:
         experiment.module.draw(records, folder / "figure.png")
 
 
@@ -87,5 +93,7 @@ def _measure(module: Any, task: Task, config: dict[str, Any]) -> list[Record]:
             raise  # of our own
         # What was needed; where it was looked for, and what to do, is of one machine.
         reason = str(error).split("\n")[0].split("; ")[0].split(", not found in")[0]
+        if isinstance(error, ModuleNotFoundError):
+            reason = f"{error.name} is not installed; it comes with multiplane[peers]"
         reason = reason or type(error).__name__
         return [missing(task.row, task.column, task.mode or "paper", reason, absent=True)]

@@ -379,7 +379,10 @@ def test_intercept_scaling_that_overflows():
         assert np.isfinite(clf.intercept_).all()
 
 
-@pytest.mark.parametrize("numbers", [{0: 2, 1: 1}, {0: 1, 1: 1, 2: 0}, {0: 1, 1: 1, 2: 1.5}, {}])
+@pytest.mark.parametrize(
+    "numbers",
+    [{}, {0: 2, 1: 1}, *({0: 1, 1: 1, 2: n} for n in (0, 1.5, np.inf, np.nan, "many"))],
+)
 def test_numbers_of_hyperplanes(numbers):
     X, y = problem(n=40)
     clf = MMClassifier(numbers)

@@ -154,8 +154,8 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit:  # click's answer to a reader that has gone
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return OK
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
+    except click.exceptions.Abort as error:  # click's word for Ctrl-C
+        click.echo(str(error.__cause__ or "") or "interrupted", err=True)
         return INTERRUPTED
     except KeyboardInterrupt as error:
         click.echo(str(error) or "interrupted", err=True)

@@ -63,9 +63,15 @@ def command(
     else:
         folder = output or Path("reproduced") / (f"{name}-quick" if quick else name)
         folder = experiment.source.folder if record else folder
+        if not any(only in str(task) for task in experiment.tasks(quick)):
+            raise click.UsageError(f"no task of {name} has {only!r} in its name")
         records = _run(experiment, folder, quick, only)
         click.echo(f"\n{experiment.title}; kept in {folder}")
     click.echo(page.text(experiment, records, judged=not quick))
+    if any(r.get("absent") for r in records):
+        click.echo(
+            "absent files are looked for in MULTIPLANE_DATA; docs/data.md tells which and where"
+        )
     if not (show or quick or record) and experiment.recorded():
         click.echo(_agreement(experiment, records))
 

@@ -381,7 +381,7 @@ class MMClassifier(HyperplaneClassifier):
         if not isinstance(self.n_hyperplanes, dict):
             return int(self.n_hyperplanes)
         number = self.n_hyperplanes.get(label)
-        if number is None or number != int(number) or number < 1:
+        if not isinstance(number, Real) or not 1 <= number < np.inf or number != int(number):
             raise ValueError(
                 f"n_hyperplanes must give every class a whole number of at least 1, got "
                 f"{number!r} for class {label!r}"
