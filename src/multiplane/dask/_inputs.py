@@ -339,7 +339,9 @@ def _table(frame: Any) -> Any:
                 f"it first"
             )
     narrow = all(dtype == np.float32 for dtype in frame.dtypes)
-    return frame.to_numpy(dtype=np.float32 if narrow else np.float64, na_value=np.nan)
+    rows = frame.to_numpy(dtype=np.float32 if narrow else np.float64, na_value=np.nan)
+    # Row by row, as files are read: BLAS rounds another layout in another way on some processors.
+    return np.ascontiguousarray(rows)
 
 
 def _labels(y: Any) -> Any:
