@@ -387,7 +387,8 @@ def test_order_is_kept():
 WAIT = """
 import os, signal, sys, threading, time
 from multiplane import AMMClassifier
-threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+# Late enough for a busy machine to be reading by then: what is imported on the way may lose Ctrl-C.
+threading.Timer(5.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
 try:
     AMMClassifier().fit_stream("-")
