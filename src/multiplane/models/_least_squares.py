@@ -55,6 +55,12 @@ class Linear:
     W: Array  # (p, k)
     b: Array  # (k,)
 
+    def __post_init__(self) -> None:
+        # A part of a solution lies in memory otherwise than its copy, and BLAS rounds otherwise
+        # with it on some processors: what is saved would not predict the same to the last bit.
+        if isinstance(self.W, np.ndarray):
+            object.__setattr__(self, "W", np.ascontiguousarray(self.W))
+
     def __call__(self, F: Array) -> Array:
         return F @ self.W + self.b
 
