@@ -533,7 +533,8 @@ def kernel_optimum(
         if value < best.value:
             best = best._replace(beta=beta.copy(), value=value)
         lower = alpha * float(np.sum(own * beta)) - regulariser
-        best = best._replace(lower_bound=max(best.lower_bound, lower))
+        # At the optimum both are equal, but for rounding.
+        best = best._replace(lower_bound=min(best.value, max(best.lower_bound, lower)))
         if best.value - best.lower_bound <= tol * best.value:
             break
     return best
