@@ -189,6 +189,7 @@ def test_csv_types_of_later_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("multiplane.data._tables._BLOCK_BYTES", 64)
     lines = ["a,b,label", *(f"{i},,{i % 2}" for i in range(40)), "0.5,7,1"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
+    assert open_source(tmp_path / "a.csv", weight="a").load().sample_weight[-1] == 0.5
     X = open_source(tmp_path / "a.csv").load().X
     assert X[-1].tolist() == [0.5, 7]
     assert np.isnan(X[:-1, 1]).all()

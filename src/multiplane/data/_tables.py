@@ -151,7 +151,7 @@ class TableSource(Source):
                 wide = {
                     field.name: self._arrow.float64()
                     for field in found
-                    if field.name in (self._columns or ())
+                    if field.name in (*(self._columns or ()), self.weight)
                     and (_is(field.type, "integer") or _is(field.type, "null"))
                 }
                 text = self._arrow.PythonFile(io.BufferedReader(Rejoined(head, file)), "r")
