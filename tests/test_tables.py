@@ -3,6 +3,7 @@
 import bz2
 import decimal
 import gzip
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -114,6 +115,15 @@ def test_two_columns_of_one_name(tmp_path):
     for name in ("a.feather", "a.csv"):
         with pytest.raises(DataError, match="several columns are called 'x'"):
             open_source(tmp_path / name).load()
+
+
+def test_many_columns(tmp_path):
+    """A fifth of a second for 20,000; to count each name among all of them took five."""
+    path = tmp_path / "a.feather"
+    feather.write_feather(pa.table({f"f{i}": [0.0] for i in range(20_000)}), str(path))
+    start = time.process_time()
+    assert open_source(path).n_features == 20_000
+    assert time.process_time() - start < 3
 
 
 def lists(**columns):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -164,7 +165,7 @@ class TableSource(Source):
     def _check_columns(self, schema: Any, path: str) -> None:
         """The first file says which features there are; others must have the same."""
         names = schema.names
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := sorted(name for name, count in Counter(names).items() if count > 1):
             raise DataError(f"{path}: several columns are called {twice[0]!r}; rename them")
         if self.weight is not None and self.weight not in names:
             raise DataError(f"{path}: there is no column {self.weight!r} of weights")
