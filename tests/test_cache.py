@@ -67,6 +67,16 @@ def test_round_trip(tmp_path, kind, values, labels, weights):
         assert CacheSource(tmp_path / "b.mpc").load().X.dtype == np.float32
 
 
+def test_labels_are_zeros_and_ones(tmp_path):
+    X, Y = np.eye(2), sp.csr_matrix(np.ones((2, 2)))
+    Y.data[1] = 0  # is there, and is zero
+    write_cache(open_source([(X, Y)]), tmp_path / "a.mpc")
+    assert CacheSource(tmp_path / "a.mpc").load().y.toarray().tolist() == [[1, 0], [1, 1]]
+    Y.data[1] = 2
+    with pytest.raises(DataError, match=r"zeros and ones, got a 2"):
+        write_cache(open_source([(X, Y)]), tmp_path / "a.mpc")
+
+
 @given(st.lists(st.lists(st.floats(width=32, allow_nan=True), min_size=2, max_size=2), min_size=1))
 def test_every_float_comes_back(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("cache") / "a.mpc"

@@ -140,6 +140,15 @@ def _tidy(X: Any) -> Any:
     return X
 
 
+def _indicator(Y: Any) -> Any:
+    """Of its values nothing is kept but where they are."""
+    Y = _tidy(_sparse(Y))
+    Y.eliminate_zeros()
+    if np.any(Y.data != 1):
+        raise DataError(f"y must be a matrix of zeros and ones, got a {Y.data[Y.data != 1][0]}")
+    return Y
+
+
 def _arrays(X: Any, block: Block, dtype: str) -> dict[str, Any]:
     if issparse(X):
         indptr = X.indptr.astype(np.int32 if X.nnz < 2**31 else np.int64)
@@ -151,7 +160,7 @@ def _arrays(X: Any, block: Block, dtype: str) -> dict[str, Any]:
     else:
         arrays = {"X": _narrowed(X, dtype)}
     if issparse(block.y):
-        Y = _sparse(block.y)
+        Y = _indicator(block.y)
         shape = np.array(Y.shape, dtype=np.int64)
         arrays |= {"y_indices": Y.indices, "y_indptr": Y.indptr, "y_shape": shape}
     elif block.y is not None:
