@@ -166,6 +166,11 @@ def test_npz(tmp_path, save):
     assert np.array_equal(open_source(path).load().X.toarray(), X)
     with pytest.raises(DataError, match="no array 'w' of weights"):
         open_source(path, weight="w")
+    with pytest.raises(DataError, match="no array 'species' of labels"):  # rather than y
+        open_source(path, label="species")
+    for name in ("y", "label", "target", "class"):
+        save(path, X=X, **{name: y})
+        assert np.array_equal(open_source(path).load().y, y)
     for indptr, shape in ((S.indptr[:-1], S.shape), (S.indptr[::-1], S.shape), (S.indptr, (50, 1))):
         save(path, data=S.data, indices=S.indices, indptr=indptr, shape=shape)
         with pytest.raises((DataError, ValueError), match=r"corrupt|indices must be"):

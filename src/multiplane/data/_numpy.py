@@ -11,6 +11,7 @@ import numpy as np
 from multiplane.data._errors import DataError
 from multiplane.data._memory import ArraySource
 
+_LABELS = ("y", "label", "target", "class")  # what an array of labels is usually called
 _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError)
 
@@ -27,7 +28,7 @@ def _npy(path: str) -> Any:
         raise DataError(f"{path}: {error}") from error
 
 
-def open_npz(path: str, label: str, weight: str | None) -> ArraySource:
+def open_npz(path: str, label: str | None, weight: str | None) -> ArraySource:
     """X and y of one ``.npz`` file; or the parts of a CSR matrix, as SciPy's ``save_npz`` writes
     them. Arrays that are not packed are mapped, others are read."""
     try:
@@ -48,9 +49,11 @@ def open_npz(path: str, label: str, weight: str | None) -> ArraySource:
             f"{path}: needs an array X, or data, indices, indptr and shape of a CSR matrix; it "
             f"has {', '.join(sorted(arrays)) or 'nothing'}"
         )
-    if weight is not None and weight not in arrays:
-        raise DataError(f"{path}: there is no array {weight!r} of weights")
-    y = next((arrays[name] for name in (label, "y", "label") if name in arrays), None)
+    for name, what in ((label, "labels"), (weight, "weights")):
+        if name is not None and name not in arrays:
+            raise DataError(f"{path}: there is no array {name!r} of {what}")
+    names = _LABELS if label is None else (label,)
+    y = next((arrays[name] for name in names if name in arrays), None)
     return ArraySource(X, y, arrays[weight] if weight else None, name=path)
 
 

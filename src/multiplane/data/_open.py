@@ -219,7 +219,7 @@ def _of_format(paths: list[str], given: ReadOptions) -> Source:
 
         if format == "npy":
             return open_npy(paths[0], given.labels)
-        return open_npz(paths[0], given.label or "y", given.weight)
+        return open_npz(paths[0], given.label, given.weight)
     return CacheSource(paths[0])
 
 
