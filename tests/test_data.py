@@ -47,6 +47,9 @@ def test_folders_patterns_and_lists(tmp_path):
         write_libsvm(tmp_path / f"day-{part}.svm", X[part::3], y[part::3])
     (tmp_path / "_SUCCESS").write_text("")
     (tmp_path / ".hidden").write_text("bad")
+    for aside in (".ipynb_checkpoints", "_temporary"):
+        (tmp_path / aside).mkdir()
+        (tmp_path / aside / "0.svm").write_text("bad")
     names = [tmp_path / f"day-{part}.svm" for part in range(3)]
     wanted = np.concatenate([y[part::3] for part in range(3)]).tolist()
     for data in (

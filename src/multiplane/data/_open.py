@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ _ENDINGS = {
 }
 _CACHE = ".mpc"
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
+_ASIDE = (".", "_")  # how names begin that are no data
 FORMATS = tuple(_ENDINGS)
 
 
@@ -148,12 +149,7 @@ def _found(path: str) -> list[str]:
     if path == "-" or os.path.isfile(path):
         return [path]
     if os.path.isdir(path):
-        found = sorted(
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(path)
-            for name in names
-            if not name.startswith((".", "_"))
-        )
+        found = sorted(_below(path))
     elif os.path.exists(path):  # a pipe
         return [path]
     else:
@@ -163,6 +159,14 @@ def _found(path: str) -> list[str]:
     if not found:
         raise FileNotFoundError(f"there is no file {path!r}, nor any that matches it")
     return found
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Files in a folder and its folders, but for what others leave there: .ipynb_checkpoints,
+    _temporary, _SUCCESS."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(_ASIDE)]
+        yield from (os.path.join(place, name) for name in names if not name.startswith(_ASIDE))
 
 
 def format_of(path: str) -> str:
