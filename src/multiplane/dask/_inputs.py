@@ -17,8 +17,7 @@ from distributed import Client, Future
 
 from multiplane._arrays import issparse
 from multiplane.data import Block, DataError, check_sparse, open_source
-from multiplane.data._open import _found as files_of
-from multiplane.data._open import format_of
+from multiplane.data._open import files_of, format_of
 from multiplane.data._source import stack
 from multiplane.solvers._engine import Part
 

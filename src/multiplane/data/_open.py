@@ -111,7 +111,7 @@ def open_source(
     given = _checked(options)
     paths = data if isinstance(data, (list, tuple)) else [data]
     if paths and all(isinstance(path, (str, os.PathLike)) for path in paths):
-        return _cached([p for path in paths for p in _found(os.fspath(path))], given, cache)
+        return _cached([p for path in paths for p in files_of(os.fspath(path))], given, cache)
     if options or cache:
         said = [*options, *(["cache"] if cache else [])]
         raise ValueError(
@@ -144,7 +144,7 @@ def _checked(options: dict[str, Any]) -> ReadOptions:
     return given
 
 
-def _found(path: str) -> list[str]:
+def files_of(path: str) -> list[str]:
     """Files of a name, a folder or a pattern, sorted."""
     if path == "-" or os.path.isfile(path):
         return [path]

@@ -18,8 +18,7 @@ from multiplane.estimators._streams import Plan, Position, Progress, StreamTrain
 from multiplane.models import _container
 from multiplane.models._container import ModelFileError
 from multiplane.models._files import blaming, check_keys
-from multiplane.persistence._estimators import _estimator as estimator_of
-from multiplane.persistence._estimators import parts
+from multiplane.persistence._estimators import estimator_of, parts
 
 _NAME = "checkpoint.mpl"
 # What JSON makes of the types of a plan and a position.

@@ -169,10 +169,11 @@ def load(path: Source) -> Any:
         A ValueError that says what is wrong with the file.
     """
     with blaming(path):
-        return _estimator(*read(path))
+        return estimator_of(*read(path))
 
 
-def _estimator(document: Document, arrays: Arrays) -> Any:
+def estimator_of(document: Document, arrays: Arrays) -> Any:
+    """Of what a model file holds; arrays are taken out as they are used."""
     family = _family(document["class"])
     if family is None:
         raise ModelFileError(f"it holds a classifier of the unknown class {document['class']!r}")

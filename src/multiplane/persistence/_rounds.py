@@ -18,8 +18,7 @@ from multiplane.models import _container
 from multiplane.models._container import ModelFileError
 from multiplane.models._files import blaming, check_keys
 from multiplane.persistence._checkpoints import made
-from multiplane.persistence._estimators import _estimator as estimator_of
-from multiplane.persistence._estimators import parts
+from multiplane.persistence._estimators import estimator_of, parts
 from multiplane.solvers._tally import Tally
 
 _NAME = "rounds.mpl"
