@@ -20,7 +20,7 @@ from multiplane.cli._options import reading
     type=click.Choice(["auto", "dense", "sparse"]),
     default="auto",
     show_default=True,
-    help="Of the rows; auto: the smaller.",
+    help="Of the rows; auto: as they are read.",
 )
 @click.option(
     "--dtype",

@@ -1,4 +1,4 @@
-"""Nine real data sets with one calling convention.
+"""Real data sets with one calling convention.
 
 Each loader is a recipe: which files to look for, how to read them, whom to ask for a copy where
 they are absent. `_load` follows the recipe. The sum of the labels of each part is written in
@@ -280,7 +280,7 @@ def load_cifar10_small(
         descr="Part of CIFAR-10, 32 x 32 x 3 values in [0, 1], 10 classes.",
         files=("cifar10-small.npz",),
         read=_read_images,
-        fetch=_fetch_cifar,
+        fetch=_fetch_cifar10_small,
         origin="OpenML 'CIFAR_10_small' version 1",
         label_sums=(9_000, 2_250),
         target_names=tuple(_CIFAR.split()),
@@ -739,7 +739,7 @@ def _colour_last(X: Any) -> Any:
     return np.asarray(X).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).reshape(-1, 3072)
 
 
-def _fetch_cifar() -> Parts:
+def _fetch_cifar10_small() -> Parts:
     X, target = _openml("CIFAR_10_small", 1)
     y = _integers(target)
     places = [np.flatnonzero(y == code) for code in range(10)]
