@@ -92,7 +92,7 @@ def probabilities(by: Any, S: Any) -> Any:
     link = by.link if hasattr(by, "link") else by
     size = max(512, 2**18 // S.shape[1])  # projections sort and sum: several copies
     parts = [link(S[part, :]) for part in chunks(S.shape[0], size)]
-    return parts[0] if len(parts) == 1 else Place.of(S).xp.concat([S[:0, :], *parts])
+    return parts[0] if len(parts) == 1 else Place.of(S).xp.concat(parts)
 
 
 def project_simplex(V: Any) -> Any:

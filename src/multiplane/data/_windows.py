@@ -39,7 +39,6 @@ def windows(
 def _windows(
     source: Source, n_blocks: int, seed: tuple[int, ...] | None, first: int
 ) -> Iterator[Window]:
-    order = None
     if source.n_blocks is not None:
         order = np.arange(source.n_blocks)
         if seed is not None:
