@@ -136,6 +136,7 @@ def test_label_types_are_not_cut_or_turned_into_numbers():
         (PegasosClassifier(random_state=0), False),
         (MMClassifier(3, random_state=0), False),
         (AMMClassifier(random_state=0, intercept_scaling=0.3), True),
+        (AMMClassifier(random_state=0, alpha="auto"), True),
         (GAMMClassifier(random_state=0, fit_intercept=False), True),
     ],
 )
@@ -147,7 +148,7 @@ def test_objective_of_a_classifier(clf, reserve):
         X,
         y,
         owner=clf.hyperplane_class_,
-        alpha=clf.alpha,
+        alpha=clf.alpha_,
         intercept=clf.intercept_,
         intercept_scaling=clf.intercept_scaling,
         reserve=reserve,
@@ -157,7 +158,7 @@ def test_objective_of_a_classifier(clf, reserve):
     norm = np.linalg.norm(np.column_stack([clf.coef_, constant]))
     assert theory.weight_norm(clf) == pytest.approx(norm, rel=1e-6)  # float32 sums
     assert theory.objective(clf, X, y, alpha=0) == pytest.approx(
-        expected - clf.alpha / 2 * norm**2, rel=1e-5
+        expected - clf.alpha_ / 2 * norm**2, rel=1e-5
     )
     counts = [np.sum(clf.hyperplane_class_ == k) + reserve for k in (0, 1)]
     np.testing.assert_array_equal(theory.hyperplane_counts(clf), counts)

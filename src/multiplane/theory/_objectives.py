@@ -42,7 +42,7 @@ def objective(
     ----------
     model : fitted classifier, or array of shape (m, d)
         Of a classifier ``coef_``, ``intercept_``, ``hyperplane_class_``, ``classes_`` and
-        ``alpha`` are used. An array is W, and ``owner`` and ``alpha`` are needed.
+        ``alpha_`` are used. An array is W, and ``owner`` and ``alpha`` are needed.
     X, y : array or sparse matrix of shape (n, d), and labels
     owner : array of shape (m,)
         Label of each hyperplane's class.
@@ -210,7 +210,7 @@ def _read(
             raise ValueError("owner and intercept belong to arrays; a classifier brings its own")
         W, b, labels = model.coef_, model.intercept_, model.hyperplane_class_
         classes = model.classes_
-        alpha = getattr(model, "alpha", None) if alpha is None else alpha
+        alpha = getattr(model, "alpha_", None) if alpha is None else alpha
         intercept_scaling = getattr(model, "intercept_scaling", 1.0)
         reserve = isinstance(model, AMMClassifier) if reserve is None else reserve
     elif isinstance(model, BaseEstimator):
