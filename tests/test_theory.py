@@ -405,6 +405,16 @@ def test_optimum_lies_between_its_bounds(name):
         assert theory.measured_regret(run, W) < theory.measured_regret(run)
 
 
+def test_a_lower_bound_is_not_above_the_value_where_both_are_equal():
+    r = np.random.RandomState(0)
+    for alpha in 10 ** r.uniform(-2, 1, size=20):
+        X = r.randn(6, 2)
+        clf = PegasosClassifier(alpha=float(alpha), average=False, fit_intercept=False)
+        run = theory.trace(clf, X / np.linalg.norm(X, axis=1, keepdims=True), np.arange(6) % 2)
+        best = theory.fixed_optimum(run, tol=0, max_iter=100)
+        assert best.lower_bound <= best.value
+
+
 def test_optimum_with_one_hyperplane_a_class_is_that_of_liblinear():
     run, best = run_of("pegasos"), theory.fixed_optimum(run_of("pegasos"), tol=1e-5)
     svc = LinearSVC(

@@ -152,7 +152,8 @@ def fixed_optimum(run: Trace, *, tol: float = 1e-3, max_iter: int = 1000) -> Opt
         lower = float(np.mean(1 - A[:, m + 1])) - regulariser
         if value < best.value:
             best = best._replace(W=W[:m].copy(), value=value)
-        best = best._replace(lower_bound=max(best.lower_bound, lower))
+        # At the optimum both are equal, but for rounding.
+        best = best._replace(lower_bound=min(best.value, max(best.lower_bound, lower)))
         if best.value - best.lower_bound <= tol * best.value:
             break
     return best
