@@ -389,6 +389,24 @@ def test_other_classifiers_and_pipelines():
     assert re.findall(r'aria-label="Largest features: (\w+) ', html)[0] in ("good", "bad")
 
 
+def test_what_an_auto_classifier_chooses_is_usually_a_pipeline():
+    """Of which the last step is the model."""
+    pandas = pytest.importorskip("pandas")
+    X, y = problem(n=400)
+    frame = pandas.DataFrame(X, columns=[f"colour {i}" for i in range(X.shape[1])])
+    auto = AutoClassifier(time_budget=3, random_state=0).fit(frame, y)
+    auto.estimator_ = make_pipeline(StandardScaler(), AMMClassifier(random_state=0)).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        html = check(page(auto, (frame, y)))
+    assert {"largest-features", "training"} <= set(sections(html))
+    assert re.search(r'aria-label="Largest features: colour \d', html)
+    inner = auto.estimator_
+    nested = Subject.of(make_pipeline(StandardScaler().fit(X), auto))
+    assert nested.estimator is inner[-1]
+    assert [type(step) for _, step in nested.steps.steps] == [StandardScaler] * 2
+
+
 def test_least_squares_need_no_compiled_module():
     process = run_python(
         "import io, sys, numpy as np\n"

@@ -24,7 +24,8 @@ from multiplane.estimators._labels import find
 class Subject:
     """`model` as it was given, and the `estimator` in it that decides.
 
-    They differ for a Pipeline, whose last step decides, and for an `AutoClassifier`.
+    They differ for a Pipeline, whose last step decides, and for an `AutoClassifier`, whose choice
+    does; that may be a Pipeline again.
     """
 
     model: Any
@@ -39,11 +40,8 @@ class Subject:
             )
         model = as_local(model)
         check_is_fitted(model)
-        steps, estimator = None, model
-        if isinstance(model, Pipeline):
-            steps, estimator = (model[:-1] if len(model) > 1 else None), model[-1]
-        if hasattr(estimator, "exploration_"):  # an AutoClassifier
-            estimator = estimator.estimator_
+        before, estimator = _taken_apart(model)
+        steps = Pipeline(before) if before else None
         if not hasattr(estimator, "classes_"):
             raise TypeError(
                 f"report needs a classifier, but {type(estimator).__name__} has no classes_"
@@ -67,14 +65,14 @@ class Subject:
 
     def names(self, n_features: int) -> list[str]:
         """Of the features that the estimator is given."""
+        given = getattr(self.model, "feature_names_in_", None)
         own = getattr(self.estimator, "feature_names_in_", None)
         if own is None and self.steps is not None:
             try:
-                own = self.steps.get_feature_names_out()
+                own = self.steps.get_feature_names_out(given)
             except (AttributeError, ValueError):  # not all transformers know
                 own = None
-        if own is None:
-            own = getattr(self.model, "feature_names_in_", None)
+        own = given if own is None else own
         if own is None or len(own) != n_features:
             return [f"x{i}" for i in range(n_features)]
         return [str(name) for name in own]
@@ -180,9 +178,18 @@ class Subject:
         return (coef if scaler is None else coef * scaler.factor), np.asarray(owner, np.int32)
 
 
+def _taken_apart(model: Any) -> tuple[list[tuple[str, Any]], Any]:
+    if isinstance(model, Pipeline):
+        before, estimator = _taken_apart(model.steps[-1][1])
+        return [*model.steps[:-1], *before], estimator
+    if hasattr(model, "exploration_"):  # an AutoClassifier
+        return _taken_apart(model.estimator_)
+    return [], model
+
+
 @contextmanager
 def _names_do_not_matter() -> Iterator[None]:
-    """Arrays for an estimator that was fitted with a frame."""
+    """Arrays for an estimator that was fitted with a frame, or the other way round."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
         yield
