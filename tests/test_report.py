@@ -617,6 +617,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, mode):
         (np.zeros((3, 64)), TypeError, "data must be .* got ndarray"),
         (3, TypeError, "data must be .* got int"),
         ([np.zeros((3, 64)), np.zeros(3)], TypeError, "a block must be .* got ndarray"),
+        ((np.zeros((3, 64)), None), ValueError, "these rows have none"),
         ((np.zeros((3, 64)), [1, 2]), ValueError, "as many rows, got 3 and 2"),
         ((np.zeros((3, 64)), ["a", "b", "c"]), ValueError, "convert them to one type"),
         ((np.zeros((3, 64)), [1, 2, 3], [1, -1, 1]), ValueError, "at least 0, one a row"),

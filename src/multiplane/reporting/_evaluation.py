@@ -254,6 +254,8 @@ def blocks(data: Any) -> Iterator[Block]:
 
 
 def _checked(subject: Subject, X: Any, y: Any, weight: Any) -> tuple[NDArray[Any], Any]:
+    if y is None:
+        raise ValueError("report compares predictions with labels, and these rows have none")
     y = y.toarray() if sp.issparse(y) else np.asarray(to_numpy(detached(y)))
     k = len(subject.classes)
     if subject.multilabel:
