@@ -193,6 +193,7 @@ def test_a_pipeline_of_standard_input_and_output(at):
         (["train", "-e", "amm", "--nonsense", "1", "train.svm", "m.mpl"], USAGE, "nonsense"),
         (["train", "-e", "amm", "--every", "soon", "train.svm", "m.mpl"], USAGE, "soon"),
         (["train", "train.svm", "no/such/folder/m.mpl", *FAST], USAGE, "no folder"),
+        (["explore", "train.svm", "--model", "no/such/m.mpl"], USAGE, "no folder"),
         (["train", "bad.svm", "m.mpl"], DATA, "bad.svm, line 2, column 3"),
         (["train", "one.svm", "m.mpl", *FAST], DATA, "only one class"),
         (["train", "empty.svm", "m.mpl"], DATA, "no rows"),
@@ -403,6 +404,8 @@ def test_lists_of_labels(at, capsys):
         ["predict", "own.svm", "own.mpl", "own.mpl"],
         ["report", "own.svm", "own.mpl", "own.mpl"],
         ["convert", "own.svm", "own.svm"],
+        ["explore", "own.svm", "--html", "own.svm"],
+        ["explore", "own.svm", "--model", "own.svm"],
     ],
     ids=" ".join,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from multiplane.cli._main import check_folder, check_output
 from multiplane.cli._options import Duration, reading
 
 
@@ -41,6 +42,10 @@ def command(
     from multiplane import explore, save
     from multiplane.data import open_source
 
+    for output in (html, model):
+        if output is not None:
+            check_folder(output)
+            check_output(output, data)
     rows = open_source(data, **reading).load()
     X = rows.X
     if sp.issparse(X) and 2 * X.nnz >= X.shape[0] * X.shape[1]:

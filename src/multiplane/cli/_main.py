@@ -183,6 +183,13 @@ def check_output(output: str, *inputs: str) -> None:
             raise click.UsageError(f"{output} is read, and would be written over; choose another")
 
 
+def check_folder(output: str) -> None:
+    """Told before hours of work, not after them."""
+    folder = os.path.dirname(output)
+    if folder and not os.path.isdir(folder):
+        raise click.UsageError(f"there is no folder {folder!r} for {output}")
+
+
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """For people who did not write the program: what, not where."""
     click.echo(f"Warning: {message}", err=True)

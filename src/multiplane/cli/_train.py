@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import os
 import re
 import sys
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import click
 
 from multiplane.cli import _progress
-from multiplane.cli._main import check_output
+from multiplane.cli._main import check_folder, check_output
 from multiplane.cli._options import Duration, reading, value_of
 
 ESTIMATORS = {
@@ -167,8 +166,7 @@ def command(
     from multiplane.data import open_source
 
     made = _made(estimator, parameters)
-    if model != "-" and not os.path.isdir(os.path.dirname(model) or "."):  # before hours of work
-        raise click.UsageError(f"there is no folder {os.path.dirname(model)!r} for the model")
+    check_folder(model)
     check_output(model, data, *([] if test is None else [test]))
     if test is not None:
         if reading["multilabel"]:
