@@ -213,6 +213,9 @@ def test_a_pipeline_of_standard_input_and_output(at):
         (["predict", "--probabilities", "test.svm", "model.mpl"], USAGE, "probabilities"),
         (["evaluate", "bad.svm", "model.mpl"], DATA, "line 2"),
         (["export", "model.mpl", "model.docx"], DATA, "docx"),
+        (["train", "-e", "auto", "w.npz", "--weight", "w", "m.mpl"], USAGE, "have weights"),
+        (["explore", "w.npz", "--weight", "w"], USAGE, "have weights"),
+        (["explore", "--multilabel", "lists.svm"], DATA, "1d array"),
         (["nonsense"], USAGE, "nonsense"),
     ],
     ids=lambda value: "-".join(value)[:50] if isinstance(value, list) else None,
@@ -221,6 +224,8 @@ def test_errors_have_words_and_codes(words, code, message, at, capsys):
     pathlib.Path("bad.svm").write_text("1 1:1\n1 x:2\n")
     pathlib.Path("one.svm").write_text("1 1:1\n" * 10)
     pathlib.Path("empty.svm").write_text("# nothing\n")
+    pathlib.Path("lists.svm").write_text("0,1 1:1\n1 1:2\n")
+    np.savez("w.npz", X=np.eye(2), y=[0, 1], w=[1, 2])
     import gzip
 
     whole = gzip.compress(pathlib.Path("train.svm").read_bytes())

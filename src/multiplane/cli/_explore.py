@@ -10,6 +10,7 @@ import click
 
 from multiplane.cli._main import check_folder, check_output
 from multiplane.cli._options import Duration, reading
+from multiplane.cli._whole import loaded
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,8 +38,6 @@ def command(
 
     The data must fit into memory.
     """
-    import scipy.sparse as sp
-
     from multiplane import explore, save
     from multiplane.data import open_source
 
@@ -46,13 +45,10 @@ def command(
         if output is not None:
             check_folder(output)
             check_output(output, data)
-    rows = open_source(data, **reading).load()
-    X = rows.X
-    if sp.issparse(X) and 2 * X.nnz >= X.shape[0] * X.shape[1]:
-        X = X.toarray()
+    X, y, _ = loaded(open_source(data, **reading), weighs=False)
     with contextlib.redirect_stdout(sys.stderr):
         found = explore(
-            X, rows.y, time_budget=time_budget, random_state=random_state, verbose=0 if quiet else 1
+            X, y, time_budget=time_budget, random_state=random_state, verbose=0 if quiet else 1
         )
     click.echo(str(found))
     if html is not None:
@@ -61,4 +57,4 @@ def command(
         with atomic(html, "w") as file:
             file.write(found._repr_html_())
     if model is not None:
-        save(found.estimator.fit(X, rows.y), model)
+        save(found.estimator.fit(X, y), model)

@@ -13,6 +13,7 @@ import click
 from multiplane.cli import _progress
 from multiplane.cli._main import check_folder, check_output
 from multiplane.cli._options import Duration, reading, value_of
+from multiplane.cli._whole import loaded
 
 ESTIMATORS = {
     "multiplane": "MultiplaneClassifier",
@@ -237,19 +238,14 @@ def _checkpoint(folder: str, every: float) -> Any:
 
 def _whole(made: Any, source: Any, watcher: Any) -> Any:
     """Of those that need all rows at once."""
-    import scipy.sparse as sp
+    from sklearn.utils.validation import has_fit_parameter
 
-    rows = source.load()
-    X = rows.X
-    if sp.issparse(X) and 2 * X.nnz >= X.shape[0] * X.shape[1]:
-        X = X.toarray()
+    X, y, weight = loaded(source, weighs=has_fit_parameter(made, "sample_weight"))
     watcher.say(f"{X.shape[0]:,} rows, {X.shape[1]:,} features")
     if not isinstance(watcher, _progress.Json) and type(watcher) is not _progress.Quiet:
         made.verbose = 1
-    y = rows.y.toarray() if sp.issparse(rows.y) else rows.y
-    weight = {} if rows.sample_weight is None else {"sample_weight": rows.sample_weight}
     with contextlib.redirect_stdout(sys.stderr):
-        made.fit(X, y, **weight)
+        made.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
     made.verbose = 0
     return made
 
