@@ -208,6 +208,11 @@ def test_a_pipeline_of_standard_input_and_output(at):
             USAGE,
             "os",
         ),
+        (
+            ["train", "-e", "stagewise", "--features", "Place()", "train.svm", "m.mpl"],
+            USAGE,
+            "ConvolutionalPatches, FeatureSubset, RandomFourier, RandomLogit, RandomPolynomial\n",
+        ),
         (["predict", "test.svm", "train.svm"], MODEL, "train.svm"),
         (["predict", "test.svm", "nothing.mpl"], DATA, "nothing.mpl"),
         (["predict", "--probabilities", "test.svm", "model.mpl"], USAGE, "probabilities"),

@@ -89,14 +89,20 @@ def _generator(text: str) -> Any:
     """``Name(parameter=literal, …)`` from `multiplane.features`; nothing else is called."""
     from multiplane import features
 
+    kinds = (getattr(features, name) for name in features.__all__)
+    generators = {
+        kind.__name__: kind
+        for kind in kinds
+        if isinstance(kind, type) and features.FeatureGenerator in kind.__mro__[1:]
+    }
     try:
         call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError("expected Name(parameter=value, …)")
         name = call.func.id
-        if name not in features.__all__:
-            raise ValueError(f"{name} is not one of {', '.join(features.__all__)}")
+        if name not in generators:
+            raise ValueError(f"{name} is not one of {', '.join(generators)}")
         given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        return getattr(features, name)(**given)
+        return generators[name](**given)
     except (ValueError, SyntaxError, TypeError) as error:
         raise click.BadParameter(f"{text}: {error}") from None
