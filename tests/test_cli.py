@@ -15,6 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 import multiplane
 from multiplane.cli._main import COMMANDS, run
 from multiplane.datasets import make_checkerboard
+from multiplane.models import _container
 
 OK, BUG, USAGE, DATA, MODEL = 0, 1, 2, 3, 4
 FAST = ["-e", "amm", "--max-iter", "2", "-q"]
@@ -539,3 +540,8 @@ def test_a_damaged_checkpoint_is_an_error(at, capsys):
     pathlib.Path("c/checkpoint.mpl").write_bytes(b"nonsense")
     assert run(["train", *LONG, "train.svm", "m.mpl"]) == MODEL
     assert "checkpoint.mpl" in capsys.readouterr().err
+    document, arrays = _container.read("model.mpl")
+    document["checkpoint"] = {"plan": [], "position": {}}
+    _container.write("c/checkpoint.mpl", document, arrays)
+    assert run(["inspect", "c"]) == MODEL
+    assert "checkpoint.mpl: its plan is not one" in capsys.readouterr().err

@@ -118,7 +118,8 @@ def kept_in(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Where a training stands, if the file is a checkpoint."""
     with blaming(path):
         document, _ = _container.read(path)
-    kept = document.get("checkpoint")
-    if not isinstance(kept, dict):
-        return None
-    return {"class": document.get("class"), **kept.get("plan", {}), **kept.get("position", {})}
+        kept = document.get("checkpoint")
+        if not isinstance(kept, dict):
+            return None
+        plan, position = made(Plan, kept.get("plan")), made(Position, kept.get("position"))
+    return {"class": document.get("class"), **asdict(plan), **asdict(position)}
