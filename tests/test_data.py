@@ -84,6 +84,9 @@ def test_courteous_errors(tmp_path):
         open_source(tmp_path / "a.svm", on_error="ignore")
     with pytest.raises(ValueError, match="n_features must be at least 1, got 0"):
         open_source(tmp_path / "a.svm", n_features=0)
+    for option in ({"weight": "w"}, {"labels": "y.npy"}):  # rather than rows without them
+        with pytest.raises(ValueError, match=r"a\.svm: .* would be passed over in libsvm"):
+            open_source(tmp_path / "a.svm", **option)
     with pytest.raises(TypeError, match=r"data must be a path.*got int"):
         open_source(3)
     with pytest.raises(ValueError, match="cache: only for files, got tuple"):

@@ -29,6 +29,7 @@ _CACHE = ".mpc"
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 _ASIDE = (".", "_")  # how names begin that are no data
 FORMATS = tuple(_ENDINGS)
+_TABLES = ("parquet", "arrow", "csv", "tsv")
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,12 @@ def _of_format(paths: list[str], given: ReadOptions) -> Source:
             f"files of several formats: {', '.join(sorted(formats))}; say format= (--format)"
         )
     format = formats.pop()
+    for name, knowing in (("weight", (*_TABLES, "npz", "cache")), ("labels", ("npy",))):
+        if getattr(given, name) is not None and format not in knowing:
+            raise ValueError(
+                f"{paths[0]}: {name} is for {', '.join(knowing)} and would be passed over in "
+                f"{format}; leave it out"
+            )
     n_threads = min(4, os.cpu_count() or 1) if given.n_jobs is None else given.n_jobs
     n_threads = number_of_threads(n_threads)
     if format == "libsvm":
@@ -203,7 +210,7 @@ def _of_format(paths: list[str], given: ReadOptions) -> Source:
             on_error=given.on_error,
             n_threads=n_threads,
         )
-    if format in ("parquet", "arrow", "csv", "tsv"):
+    if format in _TABLES:
         from multiplane.data._tables import TableSource
 
         return TableSource(
