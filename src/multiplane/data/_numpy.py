@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 import zlib
 from typing import Any
@@ -16,12 +17,12 @@ _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError)
 
 
-def open_npy(path: str, labels: str | None) -> ArraySource:
+def open_npy(path: str, labels: str | os.PathLike[str] | None) -> ArraySource:
     """X from one ``.npy`` file, y from another."""
     return ArraySource(_npy(path), None if labels is None else _npy(labels), name=path)
 
 
-def _npy(path: str) -> Any:
+def _npy(path: str | os.PathLike[str]) -> Any:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:

@@ -39,7 +39,7 @@ class ReadOptions:
     format: str | None = None
     label: str | None = None
     weight: str | None = None
-    labels: str | None = None
+    labels: str | os.PathLike[str] | None = None
     columns: tuple[str, ...] | None = None
     zero_based: bool = False
     multilabel: bool = False
@@ -79,7 +79,7 @@ def open_source(
         are the column label, y, target or class. Files may have their columns in any order.
     columns : sequence of str, optional
         Names of the columns of features, in tables; by default all others.
-    labels : str, optional
+    labels : path, optional
         The file of the labels that belong to an ``.npy`` file.
     zero_based : bool, default=False
         LIBSVM text: whether the first feature is number 0. LIBSVM's own is number 1.
