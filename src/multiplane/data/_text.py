@@ -152,7 +152,6 @@ class Unpacked:
 
     def __init__(self, file: Any, raw: Any, path: str) -> None:
         self._file, self._raw, self._path = file, raw, path
-        self.closed = False
 
     def read(self, size: int) -> bytes:
         try:
@@ -174,7 +173,6 @@ class Unpacked:
         return self._raw.tell() if self._raw.seekable() else 0
 
     def close(self) -> None:
-        self.closed = True
         self._file.close()
         self._raw.close()
 
