@@ -49,7 +49,7 @@ sanitize: $(VENV)/.test
 	  -C build-dir=$(SANITIZE)/cmake -C cmake.define.MULTIPLANE_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  PYTHONPATH=$(SANITIZE)/site $(SANITIZE)/venv/bin/python -m pytest -q -x $(SANITIZED_TESTS)
+	  PYTHONPATH=$(CURDIR)/$(SANITIZE)/site $(SANITIZE)/venv/bin/python -m pytest -q -x $(SANITIZED_TESTS)
 
 # A wheel, and all tests with it in an environment that has no compiler to fall back on.
 wheel: $(VENV)/.install

@@ -3,10 +3,18 @@
 import doctest
 import os
 import re
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
 import pytest
+from run_page import blocks
+
+from experiments import catalogue
+from multiplane.cli._main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["README.md", "CONTRIBUTING.md", "experiments/README.md"]
@@ -35,3 +43,36 @@ def test_links(name):
     links = map("".join, LINK.findall(text))
     files = [link.partition("#")[0] for link in links if not re.match(r"[a-z]+:|#", link)]
     assert [file for file in files if not (ROOT / name).parent.joinpath(file).exists()] == []
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if any(blocks(PAGES[name]))])
+def test_code_and_commands(name, tmp_path):
+    for module in re.findall(r"^(?:from|import) (\w+)", PAGES[name], re.MULTILINE):
+        pytest.importorskip(module)
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        [sys.executable, ROOT / "tests/run_page.py", name], cwd=tmp_path, capture_output=True,
+        text=True, check=False, env=os.environ | {"PATH": programs, "MPLBACKEND": "Agg"},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    if "skipped" in ran.stdout:
+        pytest.skip(ran.stdout)
+
+
+def test_commands_that_are_named_exist():
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    known = {
+        r"make (\w+)": targets,
+        r"multiplane ([a-z]\w*)": COMMANDS,
+        r"multiplane reproduce ([a-z][\w-]+)": catalogue.names(),
+        r"multiplane\[(\w+)\]": project["optional-dependencies"],
+    }
+    for name, text in PAGES.items():
+        code = "\n".join(re.findall(r"`([^`]+)`", FENCED.sub("", text)))
+        for pattern, names in known.items():
+            assert set(re.findall(rf"\b{pattern}", code)) <= set(names), (name, pattern)
+        for module in re.findall(r"python -m ([\w.]+)", code):
+            assert find_spec(module), (name, module)
+        for file in re.findall(r"python ([\w/]+\.py)", code):
+            assert (ROOT / file).exists(), (name, file)
