@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
+
+import latex2mathml.converter
+from docutils.nodes import SkipNode
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # benchmarks and experiments, which pages quote
@@ -19,7 +24,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -33,16 +37,17 @@ html_title = "multiplane"
 html_static_path = ["_static"]
 html_css_files = ["multiplane.css"]
 html_theme_options = {
-    "navigation_depth": 2,
     "show_toc_level": 2,
-    "navbar_align": "left",
+    "navbar_center": [],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {"index": [], "**": ["contents.html"]}
 html_show_sourcelink = False
 html_copy_source = False
 
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -66,9 +71,21 @@ def _relink(app: object, name: str, source: list[str]) -> None:
         source[0] = source[0].replace(f"]({file}", f"]({page}")
 
 
-def setup(app: object) -> None:
-    app.connect("source-read", _relink)  # type: ignore[attr-defined]
-    app.connect("include-read", lambda app, path, name, source: _relink(app, name, source))  # type: ignore[attr-defined]
+def _mathml(display: str) -> Callable[..., None]:
+    """Formulas for the browser itself: no script, and nothing from the network."""
+
+    def visit(page: Any, node: Any) -> None:
+        page.body.append(latex2mathml.converter.convert(node.astext(), display=display))
+        raise SkipNode
+
+    return visit
+
+
+def setup(app: Any) -> None:
+    formulas = [(_mathml(display), None) for display in ("inline", "block")]
+    app.add_html_math_renderer("mathml", *formulas)
+    app.connect("source-read", _relink)
+    app.connect("include-read", lambda app, path, name, source: _relink(app, name, source))
 
 
 sphinx_gallery_conf = {

@@ -1,6 +1,8 @@
 """Pages: what they show is what happens, and their links lead to files."""
 
 import doctest
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -76,3 +78,20 @@ def test_commands_that_are_named_exist():
             assert find_spec(module), (name, module)
         for file in re.findall(r"python ([\w/]+\.py)", code):
             assert (ROOT / file).exists(), (name, file)
+
+
+def test_reference_has_all_that_is_public():
+    """Of a module without __all__, what is defined in it and told of in its pages."""
+    sections = re.findall(
+        r"currentmodule:: (\S+)\n.*?\n\n((?:   \w+\n)+)```", PAGES["docs/api.md"], re.DOTALL
+    )
+    listed = {module: set() for module, _ in sections}
+    for module, names in sections:
+        listed[module] |= set(names.split())
+    for module, names in listed.items():
+        found = importlib.import_module(module)
+        public = {
+            name for name in getattr(found, "__all__", names)
+            if not inspect.ismodule(getattr(found, name))
+        } - {"__version__"}  # fmt: skip
+        assert names == public, module

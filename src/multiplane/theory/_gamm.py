@@ -175,7 +175,7 @@ class TangentMachine(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : labels, sorted
-    coef_, intercept_ : hyperplanes, (n_hyperplanes, n_features_in_) and (n_hyperplanes,)
+    coef_, intercept_ : hyperplanes, (n_hyperplanes, n_features) and (n_hyperplanes,)
     hyperplane_class_ : label of each hyperplane's class
     n_hyperplanes_ : number of distinct training rows
     n_features_in_, feature_names_in_ : as in scikit-learn
