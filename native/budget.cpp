@@ -79,10 +79,10 @@ Partner Merging::partner(const Support& support, int m) {
 }
 
 Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) {
-  int m = support.smallest(), n = -1;
+  int m = support.smallest();
   if (all_pairs_) {
     float least = std::numeric_limits<float>::infinity();
-    for (int i = 0; i < support.size(); ++i) {
+    for (int i = support.frozen(); i < support.size(); ++i) {
       look(support, newest, i);
       const Partner best = partner(support, i);
       if (best.lane < 0 || best.cost >= least) continue;
@@ -91,7 +91,7 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
     }
   }
   look(support, newest, m);
-  n = partner(support, m).lane;
+  int n = partner(support, m).lane;
   if (n < 0) {  // nobody is as large as m: coefficients of nothing but zeros
     const int first = support.frozen();
     n = m != first ? first : first + 1 < support.size() ? first + 1 : 0;

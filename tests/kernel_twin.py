@@ -164,7 +164,7 @@ class KernelTwin:
         self.drop(m)
 
     def merge_all(self):
-        self.merge(min(self.partner(m) for m in range(len(self.V)))[1])
+        self.merge(min(self.partner(m) for m in range(self.frozen, len(self.V)))[1])
 
     # --- more vectors than the budget -------------------------------------------------------
 

@@ -158,10 +158,12 @@ def test_frozen_vectors_stay_where_they_are(maintenance, room):
     assert len(twin.E) > 70
 
 
-def test_frozen_vectors_are_nobodys_partners():
-    X, y = problem(n=160, seed=1)
+@pytest.mark.parametrize("maintenance", ["merge", "merge-all"])
+@pytest.mark.parametrize("n_classes", [3, 6])  # of six, two vectors may have none in common
+def test_frozen_vectors_are_nobodys_partners(maintenance, n_classes):
+    X, y = problem(n=160, n_classes=n_classes, seed=1)
     weight = np.random.RandomState(1).uniform(0.5, 2, size=160).astype(np.float32)
-    learner, twin = pair(7, 3, maintenance="merge", budget=10, average=True)
+    learner, twin = pair(7, n_classes, maintenance=maintenance, budget=10, average=True)
     before = learn_both(learner, twin, X[:60], y[:60], weight=weight[:60], loss_rtol=1e-4)
     learner = learner_of({**before, "budget": 20})
     learner.freeze()
