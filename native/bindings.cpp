@@ -640,7 +640,9 @@ KernelLearner kernel_learner_from_state(const nb::dict& s, bool reduce = false) 
   for (std::size_t i = 0; i < n; ++i) {
     const Row x{Row::Kind::dense, vectors.data() + i * vectors.shape(1), nullptr,
                 support.machine().n_features()};
-    const int slot = support.add(x, squared_norm(x), born(i));
+    const float x2 = squared_norm(x);
+    need(std::isfinite(x2), "learner state: a support vector is not finite");
+    const int slot = support.add(x, x2, born(i));
     for (std::size_t c = 0; c < n_classes; ++c) {
       need(std::isfinite(coef(i, c)) && (!sums || std::isfinite((*sums)(i, c))),
            "learner state: a coefficient is not finite");

@@ -78,9 +78,9 @@ void Support::weigh(int i) {
     sum += a * a;
   }
   weight_[static_cast<std::size_t>(i)] = static_cast<float>(sum);
-  // never infinite: that is for empty lanes
+  // never infinite: that is for empty lanes; nor NaN, as infinity times zero would be
   size_[static_cast<std::size_t>(i)] =
-      std::min(static_cast<float>(sum) * std::fabs(self(i)), std::numeric_limits<float>::max());
+      std::min(std::numeric_limits<float>::max(), static_cast<float>(sum) * std::fabs(self(i)));
 }
 
 void Support::weigh_all() {

@@ -85,6 +85,21 @@ def test_coefficients_are_numbers(name, bad):
         learner_of({**state, "budget": 0})
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_support_vectors_are_numbers(bad):
+    state, _ = crowded(maintenance="remove", kernel="poly", budget=10)
+    state["vectors"] = np.full_like(state["vectors"], bad)
+    with pytest.raises(ValueError, match="a support vector is not finite"):
+        _native.KernelLearner.reduced(state)
+
+
+def test_something_is_smallest_where_sizes_are_infinity_times_zero():
+    state, _ = crowded(maintenance="remove", kernel="linear", budget=10)
+    state["vectors"] = np.zeros_like(state["vectors"])
+    state["coef"] = np.full_like(state["coef"], 1e30)
+    assert len(_native.KernelLearner.reduced(state)) == 10
+
+
 def test_frozen_vectors_stay_where_new_ones_are_next_to_nothing():
     """Weights whose squares float32 takes for zero leave no partner to be chosen."""
     X, y = problem(n=200)
