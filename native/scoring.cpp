@@ -155,12 +155,12 @@ bool evaluate_all(const KernelMachine& machine, const Rows& rows, int n_threads,
 }  // namespace
 
 std::int32_t class_of(const Hyperplanes& h, const float* x) {
-  if (h.size() == 0) return 0;
   thread_local std::vector<float> scores;
   const Tiles tiles = h.tiles();
   scores.resize(static_cast<std::size_t>(tiles.n) * kTile);
   loops().score_dense(&x, 1, h.n_features(), tiles.bias, tiles.data, tiles.n, scores.data());
-  return h.owner(loops().winner(scores.data(), h.owner(), tiles.n));
+  const int lane = loops().winner(scores.data(), h.owner(), tiles.n);
+  return lane < 0 ? 0 : h.owner(lane);
 }
 
 std::int32_t class_of(const KernelMachine& machine, const float* x) {

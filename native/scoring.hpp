@@ -11,8 +11,8 @@ namespace multiplane {
 // winners() and decision(): with a `largest` above zero values are checked as rows are met; false if one
 // is not a number or beyond, and the output is then unfinished.
 
-// winner[i] = the lane with the greatest score, -1 if there is none. Among equals the lowest class
-// wins, as with the argmax of decision().
+// winner[i] = the lane with the greatest score, -1 if there is none, or none whose score is a number
+// (of sums that left float32). Among equals the lowest class wins, as with the argmax of decision().
 bool winners(const Hyperplanes& h, const Rows& rows, int n_threads, float largest,
              std::int32_t* winner);
 
@@ -27,7 +27,7 @@ bool decision(const Hyperplanes& h, const Rows& rows, std::int32_t n_classes, in
               float largest, float* out);
 
 // The class of one dense row: the same as that of winners(), without its threads, blocks and searches
-// for zeros. 0 where there are no hyperplanes. Allocates at a thread's first call at most.
+// for zeros. 0 where there is no winner. Allocates at a thread's first call at most.
 std::int32_t class_of(const Hyperplanes& h, const float* x);
 std::int32_t class_of(const KernelMachine& machine, const float* x);
 

@@ -89,6 +89,21 @@ def test_ties_go_to_the_lowest_class():
     assert [predictor.predict_one(x) for x in rows] == [20, 10, 10, 10]
 
 
+def test_sums_that_leave_float32(simd):
+    """Fused, the first score is infinite; else ∞ − ∞, and so is the other: the first class wins, as
+    with the argmax of scores that are all −∞."""
+    coef = np.array([[1e30, -1e30], [-1e30, 1e30]], np.float32)
+    owner = np.array([2, 1], np.int32)
+    model = HyperplaneModel.from_arrays(coef, np.zeros(2, np.float32), owner, 3)
+    predictor = Predictor(Fitted(np.array([10, 20, 30]), 2, None, None, model))
+    x = np.full(2, 1e15, np.float32)
+    assert (
+        predictor.predict(x[None])
+        == predictor.predict_one(x)
+        == (30 if _native.simd_fused() else 10)
+    )
+
+
 @pytest.mark.parametrize("make", [PegasosClassifier, BudgetedPegasosClassifier])
 def test_scaled_rows(make):
     X, y = problem(d=9)

@@ -62,8 +62,8 @@ class HyperplaneModel:
 
     def predict(self, X: Matrix, n_threads: int = 1) -> NDArray[np.int32]:
         """Class codes, (n,)."""
-        winners = self.winners(X, n_threads)
-        return self.owner[winners] if len(self) else np.zeros(X.shape[0], dtype=np.int32)
+        owner = np.append(self.owner, np.int32(0))  # the last one: of rows without a winner, -1
+        return owner[self.winners(X, n_threads)]
 
     def decision(self, X: Matrix, n_threads: int = 1) -> NDArray[np.float32]:
         """Highest score among the hyperplanes of each class, (n, n_classes).
