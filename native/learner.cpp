@@ -246,8 +246,8 @@ void Learner::prepare() {
   room(lane_of_id_);
 }
 
+// After prepare().
 int Learner::add_lane(std::int32_t owner, std::int32_t id) {
-  prepare();
   if (v_) v_->add(owner);
   const int lane = u_.add(owner);
   id_of_lane_.push_back(id);
