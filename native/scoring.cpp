@@ -5,7 +5,6 @@
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -72,8 +71,8 @@ bool score_all(const Tiles& tiles, std::int64_t n_features, const Rows& rows, in
   std::int64_t started = 1;
   try {
     for (; started < n_ranges; ++started) threads.emplace_back(work, started);
-  } catch (const std::system_error&) {
-    // No more threads to be had: this one does the rest.
+  } catch (const std::exception&) {
+    // No more threads to be had, or no memory for one: this one does the rest.
   }
   work(0);
   for (std::int64_t k = started; k < n_ranges; ++k) work(k);
