@@ -905,7 +905,6 @@ NB_MODULE(_native, m) {
   // Models that live until the interpreter ends (in a notebook, a test's cache) are not leaks.
   nb::set_leak_warnings(false);
   m.doc() = "Compiled loops of multiplane: arrays in, arrays out.";
-  m.attr("TILE") = kTile;
   m.attr("LARGEST") = kLargest;
   m.attr("COMPILER") = kCompiler;
   nb::dict kernels;  // name: positive definite
@@ -1062,8 +1061,6 @@ NB_MODULE(_native, m) {
       .def_prop_ro("version", read([](const Learner& l) { return l.version_; }))
       .def_prop_ro("t", read([](const Learner& l) { return l.t_ - l.t0_; }))
       .def_prop_ro("lam", read([](const Learner& l) { return l.config_.lam; }))
-      .def_prop_ro("bias", read([](const Learner& l) { return l.u_.bias(); }))
-      .def_prop_ro("average", read([](const Learner& l) { return l.config_.average; }))
       .def_prop_ro("growth", read([](const Learner& l) { return l.growth_; }))
       .def_prop_rw("sharing", read([](const Learner& l) { return l.config_.sharing; }),
                    [](Learner& l, double sharing) {

@@ -90,8 +90,6 @@ class Learner {
   // The model: W^(t), or its average.
   Hyperplanes snapshot() const;
 
-  const Hyperplanes& scaled() const { return u_; }
-
   // The state, for the bindings to read and restore.
   LearnerConfig config_;
   Hyperplanes u_;

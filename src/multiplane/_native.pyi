@@ -5,7 +5,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-TILE: int
 LARGEST: float
 COMPILER: str
 KERNELS: dict[str, bool]
@@ -113,10 +112,6 @@ class Learner:
     def t(self) -> int: ...
     @property
     def lam(self) -> float: ...
-    @property
-    def bias(self) -> float: ...
-    @property
-    def average(self) -> bool: ...
     @property
     def growth(self) -> float: ...
     @property
