@@ -64,7 +64,7 @@ class Learner {
   // Rows order[0..n), or 0..n where order is null; y, weight and z are indexed by row number.
   // z holds ids of hyperplanes: written (record), obeyed (given) or ignored (online).
   // With a `largest` above zero each row's values are checked when it is met; learning ends before
-  // the first row with a fault, whose number is then in counts.bad_row.
+  // the first row with a fault, up to a block earlier, and its number is then in counts.bad_row.
   LearnerCounts learn(const Rows& rows, const std::int64_t* order, std::int64_t n,
                       const std::int32_t* y, const float* weight, std::int32_t* z,
                       Assignment assignment, float largest = 0, LearnerCounts counts = {});

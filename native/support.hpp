@@ -26,8 +26,8 @@ class Support {
   void remove(int i);
   void relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes);
 
-  // alpha_i, all classes, and the sums that averaging keeps of it. What maintenance does to the one
-  // it does to the other: `update(coefficient)` is called for both.
+  // The sum that averaging keeps beside a coefficient. Maintenance changes both alike, by add_scaled
+  // and set_mixture.
   float sum(int c, int i) const {
     return sums_[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)];
   }
