@@ -2,6 +2,16 @@
 
 namespace multiplane {
 
+std::vector<std::vector<float>> relabelled(std::vector<std::vector<float>> rows,
+                                           const std::vector<std::int32_t>& code,
+                                           std::int32_t n_classes, std::size_t n_lanes) {
+  std::vector<std::vector<float>> out(static_cast<std::size_t>(n_classes));
+  for (std::vector<float>& row : out) row.resize(n_lanes, 0.0f);
+  for (std::size_t c = 0; c < code.size(); ++c)
+    out[static_cast<std::size_t>(code[c])] = std::move(rows[c]);
+  return out;
+}
+
 void KernelMachine::reserve(int n) {
   while (n_tiles() * kTile < n) {
     const std::size_t lanes = (tiles_.size() + 1) * kTile;
@@ -62,11 +72,7 @@ void KernelMachine::copy_vector(int i, float* x) const {
 }
 
 void KernelMachine::relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes) {
-  std::vector<std::vector<float>> rows(static_cast<std::size_t>(n_classes));
-  for (std::vector<float>& row : rows) row.resize(squared_.size(), 0.0f);
-  for (std::size_t c = 0; c < code.size(); ++c)
-    rows[static_cast<std::size_t>(code[c])] = std::move(coef_[c]);
-  coef_ = std::move(rows);
+  coef_ = relabelled(std::move(coef_), code, n_classes, squared_.size());
   point();
 }
 

@@ -31,6 +31,11 @@ inline float self_kernel(const Kernel& kernel, float x2) {
   return out[0];
 }
 
+// A row a class: those of classes that are called code[c] now, and zeros for new ones.
+std::vector<std::vector<float>> relabelled(std::vector<std::vector<float>> rows,
+                                           const std::vector<std::int32_t>& code,
+                                           std::int32_t n_classes, std::size_t n_lanes);
+
 class KernelMachine {
  public:
   KernelMachine(std::int64_t n_features, int n_classes, const Kernel& kernel)

@@ -41,12 +41,8 @@ void Support::remove(int i) {
 
 void Support::relabel(const std::vector<std::int32_t>& code, std::int32_t n_classes) {
   machine_.relabel(code, n_classes);
-  if (!averages()) return;
-  std::vector<std::vector<float>> rows(static_cast<std::size_t>(n_classes));
-  for (std::vector<float>& row : rows) row.resize(static_cast<std::size_t>(n_lanes()), 0.0f);
-  for (std::size_t c = 0; c < code.size(); ++c)
-    rows[static_cast<std::size_t>(code[c])] = std::move(sums_[c]);
-  sums_ = std::move(rows);
+  if (averages())
+    sums_ = relabelled(std::move(sums_), code, n_classes, static_cast<std::size_t>(n_lanes()));
 }
 
 void Support::add_scaled(int to, int from, double factor) {
