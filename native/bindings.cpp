@@ -189,17 +189,26 @@ Out<std::int32_t, 1> owners(const Hyperplanes& h) {
   return copied<std::int32_t>(h.owner(), static_cast<std::size_t>(h.size()));
 }
 
+// Calls score(largest) while other threads of Python may run; it is false where a value of X is at
+// fault, if `check` says that they are to be looked at.
+template <class Score>
+void checked(const OwnedRows& X, bool check, Score score) {
+  bool fine;
+  {
+    nb::gil_scoped_release release;
+    fine = score(check ? kLargest : 0.0f);
+  }
+  if (!fine) raise_if(check_values(X.rows));
+}
+
 template <class Model>
 Out<std::int32_t, 1> winners_py(const Model& h, const OwnedRows& X, int n_threads, bool check) {
   need_fit(X.rows, h);
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   Buffer<std::int32_t> out = new_buffer<std::int32_t>(n);
-  bool fine;
-  {
-    nb::gil_scoped_release release;
-    fine = winners(h, X.rows, n_threads, check ? kLargest : 0.0f, out.data);
-  }
-  if (!fine) raise_if(check_values(X.rows));
+  checked(X, check, [&](float largest) {
+    return winners(h, X.rows, n_threads, largest, out.data);
+  });
   return array1(out, n);
 }
 
@@ -209,12 +218,9 @@ Out<float, 2> decision_py(const Hyperplanes& h, const OwnedRows& X, std::int32_t
   for (int i = 0; i < h.size(); ++i) need(h.owner(i) < n_classes, "a hyperplane's class is unknown");
   const std::size_t n = static_cast<std::size_t>(X.rows.n_rows);
   Buffer<float> out = new_buffer<float>(n * static_cast<std::size_t>(n_classes));
-  bool fine;
-  {
-    nb::gil_scoped_release release;
-    fine = decision(h, X.rows, n_classes, n_threads, check ? kLargest : 0.0f, out.data);
-  }
-  if (!fine) raise_if(check_values(X.rows));
+  checked(X, check, [&](float largest) {
+    return decision(h, X.rows, n_classes, n_threads, largest, out.data);
+  });
   return array2(out, n, static_cast<std::size_t>(n_classes));
 }
 
@@ -247,6 +253,22 @@ nb::dict as_dict(const LearnerCounts& counts) {
   return out;
 }
 
+// Labels and weights for the rows in `order`, or for all: returns how many rows that are.
+std::int64_t checked_examples(const Rows& rows, const In<std::int32_t, 1>& y,
+                              const std::optional<In<std::int64_t, 1>>& order,
+                              const std::optional<In<float, 1>>& weight, std::int64_t n_classes) {
+  const std::size_t n_rows = static_cast<std::size_t>(rows.n_rows);
+  need(y.shape(0) == n_rows, "y and X differ in length");
+  need(!weight || weight->shape(0) == n_rows, "sample weights and X differ in length");
+  const std::int64_t n = order ? static_cast<std::int64_t>(order->shape(0)) : rows.n_rows;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t i = order ? order->data()[k] : k;
+    need(i >= 0 && i < rows.n_rows, "row number out of range");
+    need(y.data()[i] >= 0 && y.data()[i] < n_classes, "class code out of range");
+  }
+  return n;
+}
+
 nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
                   std::optional<In<std::int64_t, 1>> order,
                   std::optional<In<float, 1>> weight,
@@ -255,23 +277,16 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
   const Locked locked(learner);
   const Rows& rows = X.rows;
   need_fit(rows, learner.u_);
-  const std::size_t n_rows = static_cast<std::size_t>(rows.n_rows);
-  need(y.shape(0) == n_rows, "y and X differ in length");
-  need(!weight || weight->shape(0) == n_rows, "sample weights and X differ in length");
-  need(!z || z->shape(0) == n_rows, "assignments and X differ in length");
+  const auto n_classes = static_cast<std::int64_t>(learner.n_of_class_.size());
+  const std::int64_t n = checked_examples(rows, y, order, weight, n_classes);
+  need(!z || z->shape(0) == y.shape(0), "assignments and X differ in length");
   need(z || !obey, "assignments to obey are missing");
-  const std::int64_t n = order ? static_cast<std::int64_t>(order->shape(0)) : rows.n_rows;
-  const auto n_classes = static_cast<std::int32_t>(learner.n_of_class_.size());
   const auto n_ids = static_cast<std::int32_t>(learner.lane_of_id_.size());
-  for (std::int64_t k = 0; k < n; ++k) {
+  for (std::int64_t k = 0; obey && k < n; ++k) {
     const std::int64_t i = order ? order->data()[k] : k;
-    need(i >= 0 && i < rows.n_rows, "row number out of range");
-    const std::int32_t code = y.data()[i];
-    need(code >= 0 && code < n_classes, "class code out of range");
-    if (!obey) continue;
     need(z->data()[i] >= 0 && z->data()[i] < n_ids, "unknown hyperplane id");
     const std::int32_t lane = learner.lane_of_id_[static_cast<std::size_t>(z->data()[i])];
-    need(lane < 0 || learner.u_.owner(lane) == code, "a row is assigned to another class");
+    need(lane < 0 || learner.u_.owner(lane) == y.data()[i], "a row is assigned to another class");
   }
   const auto assignment = !z     ? Learner::Assignment::online
                           : obey ? Learner::Assignment::given
@@ -482,12 +497,9 @@ Out<float, 2> kernel_decision_py(const KernelMachine& machine, const OwnedRows& 
   const auto n = static_cast<std::size_t>(X.rows.n_rows);
   const auto n_classes = static_cast<std::size_t>(machine.n_classes());
   Buffer<float> out = new_buffer<float>(n * n_classes);
-  bool fine;
-  {
-    nb::gil_scoped_release release;
-    fine = decision(machine, X.rows, n_threads, check ? kLargest : 0.0f, out.data);
-  }
-  if (!fine) raise_if(check_values(X.rows));
+  checked(X, check, [&](float largest) {
+    return decision(machine, X.rows, n_threads, largest, out.data);
+  });
   return array2(out, n, n_classes);
 }
 
@@ -514,17 +526,9 @@ nb::dict kernel_learn_py(AnyLearner& learner, const OwnedRows& X, In<std::int32_
                          std::tuple<double, double> so_far) {
   const Locked locked(learner);
   const Rows& rows = X.rows;
-  need_fit(rows, learner.support_.machine());
-  const std::size_t n_rows = static_cast<std::size_t>(rows.n_rows);
-  need(y.shape(0) == n_rows, "y and X differ in length");
-  need(!weight || weight->shape(0) == n_rows, "sample weights and X differ in length");
-  const std::int64_t n = order ? static_cast<std::int64_t>(order->shape(0)) : rows.n_rows;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const std::int64_t i = order ? order->data()[k] : k;
-    need(i >= 0 && i < rows.n_rows, "row number out of range");
-    need(y.data()[i] >= 0 && y.data()[i] < learner.support_.machine().n_classes(),
-         "class code out of range");
-  }
+  const KernelMachine& machine = learner.support_.machine();
+  need_fit(rows, machine);
+  const std::int64_t n = checked_examples(rows, y, order, weight, machine.n_classes());
   LearnerCounts counts;
   std::tie(counts.loss, counts.weight) = so_far;
   {
