@@ -163,24 +163,7 @@ class HyperplaneClassifier(StreamClassifier):
         )
 
     def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> HyperplaneMixing:
-        batch = getattr(self, "mode", "online") == "batch" and n_iter > 0
-        return HyperplaneMixing(n_parts, rule, Best() if batch else None)
-
-    def _stream_training(self, *args: Any) -> StreamTraining:
-        training = super()._stream_training(*args)
-        if getattr(self, "mode", "online") == "batch" and training.plan.max_iter > 1:
-            raise ValueError(
-                "mode='batch' keeps the choice of every row from pass to pass, which a source of "
-                "any length does not allow; use mode='online', or fit"
-            )
-        return training
-
-    def _assignment(
-        self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
-    ) -> Assignment:
-        if getattr(self, "mode", "online") == "batch":
-            return Alternating(n_threads=self._n_threads())
-        return Online()
+        return HyperplaneMixing(n_parts, rule)
 
 
 def _document(cls: type) -> type:
@@ -489,6 +472,26 @@ class AMMClassifier(HyperplaneClassifier):
 
     def _algorithm(self) -> dict[str, Any]:
         return {}
+
+    def _assignment(
+        self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
+    ) -> Assignment:
+        if self.mode == "batch":
+            return Alternating(n_threads=self._n_threads())
+        return Online()
+
+    def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> HyperplaneMixing:
+        batch = self.mode == "batch" and n_iter > 0
+        return HyperplaneMixing(n_parts, rule, Best() if batch else None)
+
+    def _stream_training(self, *args: Any) -> StreamTraining:
+        training = super()._stream_training(*args)
+        if self.mode == "batch" and training.plan.max_iter > 1:
+            raise ValueError(
+                "mode='batch' keeps the choice of every row from pass to pass, which a source of "
+                "any length does not allow; use mode='online', or fit"
+            )
+        return training
 
 
 @_document

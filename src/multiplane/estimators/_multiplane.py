@@ -29,7 +29,7 @@ from multiplane.estimators._training import Training
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
 from multiplane.solvers._engine import Engine
-from multiplane.solvers._mixing import HyperplaneMixing, Rule
+from multiplane.solvers._mixing import Rule
 from multiplane.solvers._selection import Fold, Search, Trial, folds
 from multiplane.solvers._sgd import Annealed, Assignment, Settings, annealed
 from multiplane.solvers._tally import Tally
@@ -377,9 +377,6 @@ class MultiplaneClassifier(HyperplaneClassifier):
         """Drop hyperplanes that win nowhere, but leave every class one."""
         self._keep_winners(self._winners(examples.X)[examples.rows()])
         self._calm_down()
-
-    def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> HyperplaneMixing:
-        return HyperplaneMixing(n_parts, rule)
 
     def _rounds(self, rule: Rule, n_rows: int) -> int:
         # Steps do not get smaller with t here: what counts is the number of rows.
