@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -12,43 +13,37 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from multiplane import _native
 from multiplane.data import Examples, Matrix
 from multiplane.estimators._base import StreamClassifier
-from multiplane.estimators._docs import COMMON
+from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._streams import StreamTraining
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, Rule, drawn
 from multiplane.solvers._sgd import Alternating, Assignment, Online, Settings
 
-_SHARED = """
-    alpha : float or "auto", default=1e-4
+_ALPHA = """    alpha : float or "auto", default=1e-4
         Regularisation, λ in the papers. Raise it for smoother, more robust models; lower it, by
         factors of ten, when the training error is too high. "auto" lets 0.01, 0.001 … 1e-7 learn
         from at most 20,000 rows, each row predicted by all before they learn it, takes the largest
         that is as good as the best, and divides it by how many times more steps `fit` will make;
         not for `partial_fit`.
-    max_iter : int, default={max_iter}
-        Passes over the data.{prune}
-    average : bool, default=True
+    max_iter : int, default=15
+        Passes over the data."""
+
+_PRUNING = """    prune_every : int, default=10_000
+        Steps between prunings, k in the papers.
+    prune_threshold : float or None, default={c}
+        c in the papers: the smallest hyperplanes are removed while the norm of what is removed
+        stays within c / (λ t). Raise it for fewer hyperplanes; ``None`` switches pruning off."""
+
+_MODEL = """    average : bool, default=True
         Predict with a weighted average of all models met, in which the t-th has the weight t⁴.
         Much more accurate than the last model at the cost of one more addition an update.
         ``False`` is the published algorithm.
     fit_intercept : bool, default=True
         Give every row a constant feature, regularised like the others, as in the papers.
     intercept_scaling : float, default=1.0
-        The constant; raise it to regularise the intercept less.
-{common}"""
+        The constant; raise it to regularise the intercept less."""
 
-_PRUNING = """
-    prune_every : int, default=10_000
-        Steps between prunings, k in the papers.
-    prune_threshold : float or None, default={c}
-        c in the papers: the smallest hyperplanes are removed while the norm of what is removed
-        stays within c / (λ t). Raise it for fewer hyperplanes; ``None`` switches pruning off."""
-
-ATTRIBUTES = """
-
-    Attributes
-    ----------
-    classes_ : labels, sorted
+ATTRIBUTES = """    classes_ : labels, sorted
     coef_, intercept_ : hyperplanes, (n_hyperplanes, n_features) and (n_hyperplanes,);
         copies that cannot be written to
     hyperplane_class_ : label of each hyperplane's class
@@ -64,6 +59,8 @@ ATTRIBUTES = """
     stop_reason_ : "max_iter", "validation score no longer improves", "assignments no longer
         change", "callback", "interrupted" or "partial_fit"
     n_features_in_, feature_names_in_ : as in scikit-learn"""
+
+_fill = partial(fill, alpha=_ALPHA, model=_MODEL, common=COMMON, attributes=ATTRIBUTES)
 
 
 class HyperplaneClassifier(StreamClassifier):
@@ -166,19 +163,7 @@ class HyperplaneClassifier(StreamClassifier):
         return HyperplaneMixing(n_parts, rule)
 
 
-def _document(cls: type) -> type:
-    """Fill the shared parts into a class's docstring: one place where they are written."""
-    values = {"max_iter": cls._max_iter, "prune": "", "common": COMMON}  # type: ignore[attr-defined]
-    if "{pruned}" in (cls.__doc__ or ""):
-        values["prune"] = _PRUNING.format(c=cls._c)  # type: ignore[attr-defined]
-    doc = (cls.__doc__ or "").replace("{pruned}", "").rstrip()
-    cls.__doc__ = doc.replace("    {shared}", _SHARED.format(**values).strip("\n")).replace(
-        "\n    {attributes}", ATTRIBUTES.rstrip("\n")
-    )
-    return cls
-
-
-@_document
+@_fill()
 class PegasosClassifier(HyperplaneClassifier):
     """Multi-class linear SVM by stochastic gradient descent: one hyperplane a class.
 
@@ -189,10 +174,14 @@ class PegasosClassifier(HyperplaneClassifier):
 
     Parameters
     ----------
-    {shared}
+    {alpha}
+    {model}
+    {common}
     ball_projection : bool, default=False
         Keep ‖W‖ ≤ 1/√λ, where the optimum is known to lie, after each step.
 
+    Attributes
+    ----------
     {attributes}
 
     References
@@ -209,7 +198,6 @@ class PegasosClassifier(HyperplaneClassifier):
     (3, True)
     """
 
-    _max_iter = 15
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: constraint
@@ -264,7 +252,7 @@ class PegasosClassifier(HyperplaneClassifier):
             learner.add_hyperplane(int(code))
 
 
-@_document
+@_fill(pruning=_PRUNING.format(c=None))
 class MMClassifier(HyperplaneClassifier):
     """Multi-hyperplane Machine: a fixed number of hyperplanes for each class.
 
@@ -279,7 +267,13 @@ class MMClassifier(HyperplaneClassifier):
     ----------
     n_hyperplanes : int or dict of label → int, default=5
         Hyperplanes of each class.
-    {shared}{pruned}
+    {alpha}
+    {pruning}
+    {model}
+    {common}
+
+    Attributes
+    ----------
     {attributes}
 
     References
@@ -298,7 +292,6 @@ class MMClassifier(HyperplaneClassifier):
     (3, True)
     """
 
-    _max_iter, _c = 15, None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperplaneClassifier._parameter_constraints,
         "n_hyperplanes": [Interval(Integral, 1, None, closed="left"), dict],
@@ -382,7 +375,7 @@ class MMClassifier(HyperplaneClassifier):
         return HyperplaneMixing(n_parts, rule, Best() if n_iter else Drawn())
 
 
-@_document
+@_fill(pruning=_PRUNING.format(c=10.0))
 class AMMClassifier(HyperplaneClassifier):
     """Adaptive Multi-hyperplane Machine: as many hyperplanes a class as the problem asks for.
 
@@ -399,7 +392,13 @@ class AMMClassifier(HyperplaneClassifier):
         the row is met (Algorithm 2). "batch": fixed during a pass and chosen anew between passes
         (Algorithm 1), the first pass being an online one; ends when the choices settle. It
         needs all rows at hand: `fit_stream` and `partial_fit` know the first pass alone.
-    {shared}{pruned}
+    {alpha}
+    {pruning}
+    {model}
+    {common}
+
+    Attributes
+    ----------
     {attributes}
 
     Notes
@@ -423,7 +422,6 @@ class AMMClassifier(HyperplaneClassifier):
     True
     """
 
-    _max_iter, _c = 15, 10.0
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **HyperplaneClassifier._parameter_constraints,
         "mode": [StrOptions({"online", "batch"})],
@@ -494,7 +492,7 @@ class AMMClassifier(HyperplaneClassifier):
         return training
 
 
-@_document
+@_fill(pruning=_PRUNING.format(c=50.0))
 class GAMMClassifier(AMMClassifier):
     """Growing AMM: hyperplanes are also duplicated, for strongly nonlinear problems.
 
@@ -511,7 +509,13 @@ class GAMMClassifier(AMMClassifier):
         p, the first probability of a duplication. Raise it for more hyperplanes; 0 is AMM.
     growth_decay : float, default=0.99
         β: about 1/(1 − β) duplications reduce p to a third.
-    {shared}{pruned}
+    {alpha}
+    {pruning}
+    {model}
+    {common}
+
+    Attributes
+    ----------
     {attributes}
 
     References
@@ -529,7 +533,6 @@ class GAMMClassifier(AMMClassifier):
     True
     """
 
-    _max_iter, _c = 15, 50.0
     _mixing_rule = "sum"  # many hyperplanes, few rows for each: nothing to take the mean of
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AMMClassifier._parameter_constraints,

@@ -126,6 +126,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Passes over the data. "auto": 20 to 100, the more the smaller data and model are.
     {common}
 
+    Attributes
+    ----------
     {attributes}
     settings_ : dict of what was chosen for ``n_hyperplanes``, ``alpha`` and ``scale``
     trials_ : list of dictionaries: settings tried, and their ``error`` on held-out rows of the
