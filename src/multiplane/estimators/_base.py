@@ -46,7 +46,7 @@ from multiplane.estimators._labels import (
 )
 from multiplane.estimators._monitor import Monitor, Recorder
 from multiplane.estimators._parts_training import PartsTraining
-from multiplane.estimators._rounds import Mixing, Reading
+from multiplane.estimators._rounds import Mixing, Reading, narrow
 from multiplane.estimators._streams import Callback, Plan, Printed, StreamTraining, check_scale
 from multiplane.estimators._training import Maker, Training, Validation
 from multiplane.models._scaling import Scaling
@@ -792,17 +792,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
             weight = weight * class_weights(self.class_weight, y, classes)
-        with np.errstate(over="ignore"):
-            narrow = np.ascontiguousarray(weight, dtype=np.float32)
-        if not np.any(narrow > 0):
+        found = narrow(weight, self._reach(matrix))
+        if not np.any(found > 0):
             raise NoWeightError(NO_WEIGHT)
-        feature = self._reach(matrix)
-        if not float(narrow.max()) * feature**2 <= _native.LARGEST**2:
-            raise ValueError(
-                f"sample weights up to {weight.max():g} times squares of features up to "
-                f"{feature:g} leave float32; scale the weights or the features"
-            )
-        return narrow
+        return found
 
     def _validation(self, X: Any, y: Any, classes: NDArray[Any]) -> Validation | None:
         if (X is None) != (y is None):

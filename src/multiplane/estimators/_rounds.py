@@ -81,10 +81,11 @@ class Reading:
         matrix = Matrix(X)
         if weight is None:
             return Examples(matrix, codes)
-        return Examples(matrix, codes, _narrow(weight, max(matrix.largest(), self.reach)))
+        return Examples(matrix, codes, narrow(weight, max(matrix.largest(), self.reach)))
 
 
-def _narrow(weight: NDArray[np.float64], feature: float) -> NDArray[np.float32]:
+def narrow(weight: NDArray[np.float64], feature: float) -> NDArray[np.float32]:
+    """Weights in float32, where their products with squares of `feature` still fit."""
     if not weight.max(initial=0) * feature**2 <= _native.LARGEST**2:
         raise ValueError(
             f"sample weights up to {weight.max():g} times squares of features up to "
