@@ -39,6 +39,7 @@ from multiplane.estimators._checks import (
 from multiplane.estimators._labels import (
     check_alike,
     check_number,
+    check_several,
     codes_of,
     encode,
     find,
@@ -194,11 +195,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 self.__dict__.pop("scaler_", None)
             X, y = self._check_examples(X, y, reset=not again)
             classes, codes = self._known(y) if again else encode(y)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"{type(self).__name__} needs examples of at least two classes; the data "
-                    f"contains only one class: {classes[0]}"
-                )
+            check_several(classes, self)
             self._check_classes(classes)
             held_out = self.early_stopping and X_val is None and y_val is None
             weighted = sample_weight is not None or self.class_weight is not None

@@ -40,6 +40,14 @@ def check_number(classes: Labels) -> None:
         )
 
 
+def check_several(classes: Labels, who: Any, where: str = "the data") -> None:
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(who).__name__} needs examples of at least two classes; {where} contains only "
+            f"one class: {classes[0]}"
+        )
+
+
 def ranks(codes: Codes) -> NDArray[np.int64]:
     """How many rows of its class come before each row."""
     order = np.argsort(codes, kind="stable")

@@ -42,12 +42,21 @@ from multiplane._arrays import (
 from multiplane.estimators._callbacks import CallbackSupportMixin, with_callbacks
 from multiplane.estimators._checks import (
     NO_TRAINING,
+    NO_WEIGHT,
     UNFINISHED,
     check_can_stop_early,
     class_weights,
+    new_seed,
     unchanged_on_error,
 )
-from multiplane.estimators._labels import check_alike, check_number, codes_of, encode, find
+from multiplane.estimators._labels import (
+    check_alike,
+    check_number,
+    check_several,
+    codes_of,
+    encode,
+    find,
+)
 from multiplane.estimators._monitor import Monitor
 from multiplane.features._base import FeatureGenerator, Source
 from multiplane.links import probabilities, project_cube, project_simplex
@@ -214,8 +223,7 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """Begin a training anew, with this type of float."""
         self.__dict__.pop("_model", None)  # of an earlier fit; back again on an error
         self._dtype = dtype  # "float32" or "float64"
-        random = check_random_state(self.random_state)
-        self._seed = int(random.randint(np.iinfo(np.int32).max))
+        self._seed = new_seed(check_random_state(self.random_state))
         self._began = self._fixed_parameters()
 
     def _begin(self, task: Task, again: bool, begun: int | None = None) -> None:
@@ -421,11 +429,8 @@ class LeastSquaresClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self._multilabel = several
         self.classes_ = labels if n_labels is None else np.arange(n_labels)
         check_number(self.classes_)
-        if not several and len(labels) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs examples of at least two classes; the data "
-                f"contains only one class: {labels[0]!r}"
-            )
+        if not several:
+            check_several(labels, self)
 
     def _n_targets(self) -> int:
         return len(self.classes_)
@@ -616,4 +621,4 @@ def check_sum(total: float, largest: float) -> None:
             "sample weights times class weights must be finite, got infinity; scale them down"
         )
     if not total > 0:
-        raise ValueError("at least one sample weight must be above zero, got zeros only")
+        raise ValueError(NO_WEIGHT)

@@ -22,6 +22,7 @@ from multiplane.estimators._checks import (
     class_weights,
     new_seed,
 )
+from multiplane.estimators._labels import check_several
 from multiplane.estimators._monitor import Monitor
 from multiplane.estimators._parts import Seen, survey
 from multiplane.estimators._rounds import (
@@ -109,13 +110,9 @@ class PartsTraining:
         return result
 
     def _reading(self, seen: Seen) -> Reading:
-        name, labels, each = type(self.estimator).__name__, seen.labels, None
+        labels, each = seen.labels, None
         assert labels is not None
-        if len(labels) < 2:
-            raise ValueError(
-                f"{name} needs examples of at least two classes; the data contains only one "
-                f"class: {labels[0]}"
-            )
+        check_several(labels, self.estimator)
         wanted = self.estimator.class_weight
         if isinstance(wanted, dict):
             each = class_weights(wanted, labels, labels)

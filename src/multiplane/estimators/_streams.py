@@ -25,6 +25,7 @@ from multiplane.data._source import Block, Source, taken
 from multiplane.data._survey import SCALES, Survey
 from multiplane.data._windows import Window, windows
 from multiplane.estimators._checks import NoWeightError
+from multiplane.estimators._labels import check_several
 from multiplane.estimators._monitor import joined
 from multiplane.models._scaling import Scaling
 
@@ -173,12 +174,7 @@ class StreamTraining:
         if not hasattr(self.estimator, "_training"):
             weightless = " with a weight above zero" if position.rows else ""
             raise ValueError(f"{self.source.name}: there are no rows{weightless} to learn from")
-        classes = self.estimator.classes_
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self.estimator).__name__} needs examples of at least two classes; "
-                f"{self.source.name} contains only one class: {classes[0]}"
-            )
+        check_several(self.estimator.classes_, self.estimator, self.source.name)
         position.rows_a_pass = position.rows_a_pass or position.rows
         position.n_iter, position.window = position.n_iter + 1, 0
         tally = self.estimator._training.tally
