@@ -170,11 +170,9 @@ def test_bad_rows(name):
     for wrong in (X[:, :5], X[0], X[None], 3.0):
         with pytest.raises(ValueError, match="rows of 6 features"):
             predictor.predict(wrong)
-    for wrong in (X[0, :5], X[0, :5].tolist(), np.float32(3)):
-        with pytest.raises(ValueError, match=r"number of features|6 features|6 numbers"):
+    for wrong in (X[0, :5], X[0, :5].tolist(), np.float32(3), X[:1]):
+        with pytest.raises(ValueError, match=r"their number of features|row of 6 numbers"):
             predictor.predict_one(wrong)
-    with pytest.raises(ValueError, match="one row of 6 numbers"):
-        predictor.predict_one(X[:1])
     with pytest.raises(ValueError, match="could not convert"):
         predictor.predict([["a"] * 6])
 

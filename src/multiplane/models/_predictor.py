@@ -58,7 +58,7 @@ class Predictor:
             except TypeError:  # a list, floats of another kind, or not close together
                 pass
         row = np.asarray(x)
-        if row.ndim != 1:
+        if row.shape != (self.n_features_in_,):
             raise ValueError(
                 f"predict_one takes one row of {self.n_features_in_} numbers, got an array of "
                 f"shape {row.shape}; use predict for several rows"
