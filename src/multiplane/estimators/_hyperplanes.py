@@ -23,8 +23,8 @@ _ALPHA = """    alpha : float or "auto", default=1e-4
         Regularisation, λ in the papers. Raise it for smoother, more robust models; lower it, by
         factors of ten, when the training error is too high. "auto" lets 0.01, 0.001 … 1e-7 learn
         from at most 20,000 rows, each row predicted by all before they learn it, takes the largest
-        that is as good as the best, and divides it by how many times more steps `fit` will make;
-        not for `partial_fit`.
+        that is as good as the best, and divides it by how many times more steps `fit` will make,
+        beyond 16 times by less; not for `partial_fit`.
     max_iter : int, default=15
         Passes over the data."""
 
