@@ -219,18 +219,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             training, settings = self._training, self._settings()
             given, examples = examples, self._as_learnt(examples)
             assignment = self._assignment(training.learner, examples, random)
-            monitor = Monitor(
-                self,
-                X,
-                y,
-                task="pass",
-                n_tasks=settings.max_iter,
-                score=None if validation is None else partial(self._accuracy, *validation),
-                attributes=self._attributes_then,
-                tol=self.tol or 0.0,
-                patience=self._patience(),
-                sample_weight=sample_weight,
-            )
+            monitor = self._monitor(X, y, validation, sample_weight)
             result = fit(
                 training.learner,
                 examples,
@@ -274,17 +263,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             if not training.begin():
                 return self
             validation = self._validation(X_val, y_val, self.classes_)
-            monitor = Monitor(
-                self,
-                None,
-                None,
-                task="pass",
-                n_tasks=self._settings().max_iter,
-                score=None if validation is None else partial(self._accuracy, *validation),
-                attributes=self._attributes_then,
-                tol=self.tol or 0.0,
-                patience=self._patience(),
-            )
+            monitor = self._monitor(None, None, validation)
             monitor.recall()
             result = training.run(monitor)
             monitor.finish()
@@ -751,6 +730,22 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"parameters changed while the training goes on: {', '.join(changes)}; change "
                 f"them back, or start anew: with fit (and warm_start=False) or with a clone"
             )
+
+    def _monitor(
+        self, X: Any, y: Any, validation: Validation | None, sample_weight: Any = None
+    ) -> Monitor:
+        return Monitor(
+            self,
+            X,
+            y,
+            task="pass",
+            n_tasks=self._settings().max_iter,
+            score=None if validation is None else partial(self._accuracy, *validation),
+            attributes=self._attributes_then,
+            tol=self.tol or 0.0,
+            patience=self._patience(),
+            sample_weight=sample_weight,
+        )
 
     def _accuracy(self, X: Matrix, codes: NDArray[np.int32]) -> float:
         predicted = self._training.model().predict(X, self._n_threads())
