@@ -115,15 +115,20 @@ def test_weight_zero_is_a_row_that_is_absent(make):
 
 @pytest.mark.parametrize("name", [*ONE_PASS, "scale"])
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_weight_zero_in_fit(name, shuffle):
-    """Even the shuffled order is that of the rows that take part."""
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_weight_zero_in_fit(name, shuffle, early_stopping):
+    """Even the shuffled order is that of the rows that take part, and none is held out."""
     X, y = problem()
     weight = np.random.RandomState(0).choice([0.0, 1.0, 2.0], size=300)
     there = weight > 0
-    make = VARIANTS[name]
-    a = make(**SETTINGS, shuffle=shuffle).fit(X, y, sample_weight=weight)
-    b = make(**SETTINGS, shuffle=shuffle).fit(X[there], y[there], sample_weight=weight[there])
+    a, b = (
+        VARIANTS[name](**SETTINGS, shuffle=shuffle, early_stopping=early_stopping) for _ in "ab"
+    )
+    a.fit(X, y, sample_weight=weight)
+    b.fit(X[there], y[there], sample_weight=weight[there])
     assert state(a) == state(b)
+    scores = [[e.get("validation_score") for e in clf.history_] for clf in (a, b)]
+    assert scores[0] == scores[1]
 
 
 def test_weight_zero_has_no_say_in_the_end_of_batch_training():

@@ -206,7 +206,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             weight = self._weights(sample_weight, matrix, X, y, classes)
             validation, rows = self._validation(X_val, y_val, classes), None
             if held_out:
-                rows, validation = self._hold_out(X, codes, random)
+                rows, validation = self._hold_out(X, codes, weight, random)
             examples = Examples(matrix, codes, weight, rows)
             if again:  # a copy, so that an error leaves the old one as it was
                 self._go_on(examples)
@@ -801,12 +801,17 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Matrix(X), find(y, classes)
 
     def _hold_out(
-        self, X: Any, codes: NDArray[Any], random: np.random.RandomState
+        self,
+        X: Any,
+        codes: NDArray[Any],
+        weight: NDArray[np.float32] | None,
+        random: np.random.RandomState,
     ) -> tuple[NDArray[np.int64], Validation]:
+        rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
         train, held = train_test_split(
-            np.arange(len(codes)),
+            rows,
             test_size=self.validation_fraction,
-            stratify=codes,
+            stratify=codes[rows],
             random_state=random,
         )
         held = np.sort(held)
