@@ -148,12 +148,13 @@ def test_faulty_rows_for_a_new_estimator(fault, call):
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "float64"])
-@pytest.mark.parametrize("how", ["shuffled", "held out", "weight zero", "batch", "order"])
+@pytest.mark.parametrize("how", ["shuffled", "held out", "weight zero", "batch", "order", "trials"])
 def test_the_place_is_named_wherever_it_is(kind, how):
-    """Not where the row came in a shuffled order, or among those held out."""
+    """Not where the row came in a shuffled order, or among those held out or tried with."""
     y = labels(np.ones((40, 7)))
     clf = AMMClassifier(mode="batch" if how == "batch" else "online", random_state=0,
-                        early_stopping=how == "held out", shuffle=how != "order")  # fmt: skip
+                        early_stopping=how == "held out", shuffle=how != "order",
+                        alpha="auto" if how == "trials" else 1e-4)  # fmt: skip
     for row in range(40):
         X = np.ones((40, 7), dtype=np.float64 if kind == "float64" else np.float32)
         X[row, 3] = np.nan

@@ -200,8 +200,9 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             held_out = self.early_stopping and X_val is None and y_val is None
             weighted = sample_weight is not None or self.class_weight is not None
             # A new learner can be thrown away if a row turns out bad; one that goes on cannot,
-            # and rows that take no part would never be looked at.
-            at_once = again or held_out or weighted or self._looks_at_values
+            # rows that take no part would never be looked at, and trials number them anew.
+            tried = bool(self._found_by_trial())
+            at_once = again or held_out or weighted or tried or self._looks_at_values
             matrix = Matrix(X, check_later=not at_once)
             weight = self._weights(sample_weight, matrix, X, y, classes)
             validation, rows = self._validation(X_val, y_val, classes), None
