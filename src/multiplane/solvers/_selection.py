@@ -82,9 +82,9 @@ def progressive(
         part = order[first:end]
         if not len(part):
             continue
-        block = Matrix(examples.X.source[part])
+        block = Matrix(examples.X.source[part]) if first >= n_taught else None
         for k, learner in enumerate(learners):
-            if first >= n_taught:
+            if block is not None:
                 codes = models.of(learner).predict(block)
                 wrong[k] += int(np.count_nonzero(codes != examples.y[part]))
             examples.learn(learner, part)
