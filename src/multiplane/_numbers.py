@@ -14,7 +14,7 @@ def wilson(n_wrong: float, n: float, z: float = 1.96) -> tuple[float, float]:
 
 
 def percent(share: float) -> str:
-    """Two digits more than matter: 3.21 %, 0.042 %."""
+    """3.21 %, and below a tenth of a percent one digit more: 0.042 %."""
     digits = 2 if share >= 0.001 or share == 0 else 3
     return f"{100 * share:.{digits}f} %"
 
