@@ -74,7 +74,10 @@ const char* read_label(const char* p, const char* end, std::int64_t& label) {
   const auto [stop2, error2] = std::from_chars(digits, end, value);
   if (error2 == std::errc::invalid_argument || (digits != p && *digits == '-'))
     throw Trouble{p, "expected a label, got " + shown(p, end)};
-  if (error2 != std::errc{} || !(std::abs(value) < 9e15) || value != std::floor(value))
+  const bool beyond = error2 == std::errc::result_out_of_range && !is_tiny(digits, stop2);
+  if (beyond || (std::isfinite(value) && std::abs(value) >= 9e15))
+    throw Trouble{p, "the label is too large: " + shown(p, end)};
+  if (error2 != std::errc{} || !std::isfinite(value) || value != std::floor(value))
     throw Trouble{p, "a label must be a whole number, got " + shown(p, end)};
   label = static_cast<std::int64_t>(value);
   return stop2;

@@ -220,6 +220,11 @@ def test_flipped_bits_of_packed_files(tmp_path, kind):
     [
         ("x 1:1", 1, "expected a label, got 'x'"),
         ("1.5 1:1", 1, "a label must be a whole number, got '1.5'"),
+        ("1e-999 1:1", 1, "a label must be a whole number, got '1e-999'"),
+        ("nan 1:1", 1, "a label must be a whole number, got 'nan'"),
+        ("inf 1:1", 1, "a label must be a whole number, got 'inf'"),
+        ("9223372036854775808 1:1", 1, "the label is too large: '9223372036854775808'"),
+        ("-1e999 1:1", 1, "the label is too large: '-1e999'"),
         ("1 1:1 2", 7, "expected index:value, got '2'"),
         ("1 1:1 2:", 9, "expected a number, got the end of the line"),
         (
