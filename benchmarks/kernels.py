@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.measure import Outcome, all_cores, alternately
+from benchmarks.measure import Outcome, all_cores, alternately, peak
 from multiplane import BudgetedPegasosClassifier
 from multiplane.datasets import load_covtype, stream_checkerboard
 
@@ -140,14 +140,12 @@ def stream_memory() -> list[Outcome]:
 
 def peaks() -> Iterator[float]:
     """Peak of resident memory in MB, after each million of rows."""
-    import resource
-
     clf = BudgetedPegasosClassifier(gamma=8, budget=100, random_state=0)
     blocks = stream_checkerboard(4, 4, n=10_000_000, block_size=10_000, random_state=0)
     for number, (X, y) in enumerate(blocks, start=1):
         clf.partial_fit(X, y, classes=[0, 1])
         if number % 100 == 0:
-            yield resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            yield peak()
 
 
 BENCHMARKS = (covertype_training, checkerboard_stream, kernel_prediction, stream_memory)

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from benchmarks.measure import ROUNDS, Outcome
+from benchmarks.measure import ROUNDS, Outcome, peak
 from multiplane import StagewiseLeastSquaresClassifier
 from multiplane.datasets import load_mnist
 from multiplane.features import RandomFourier
@@ -153,12 +153,9 @@ def generated_memory() -> list[Outcome]:
 
 def watched() -> None:
     """In a process of its own: prints MB."""
-    import resource
-
     X, y = rows()
     StagewiseLeastSquaresClassifier(block_size=1000, n_stages=20, random_state=0).fit(X, y)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"data": X.nbytes / 2**20, "peak": peak}))
+    print(json.dumps({"data": X.nbytes / 2**20, "peak": peak()}))
 
 
 BENCHMARKS = (one_stage, mnist_to_goal, generated_memory)

@@ -61,7 +61,7 @@ def resident(*, reset_peak: bool = False) -> float:
 
 
 def peak() -> float:
-    """The most resident memory in MB."""
+    """The most resident memory in MB. (getrusage's would be the parent's, where that is more.)"""
     return _status("VmHWM")
 
 

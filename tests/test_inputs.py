@@ -281,18 +281,22 @@ def test_float32_is_used_without_a_copy(kind):
         native.check_values()
 
 
+# Of the process alone, from here on: getrusage's peak is the parent's, where that is more.
+MEASURE = """
+import sys
+sys.path.insert(0, "..")
+from benchmarks.measure import peak, resident
+"""
 FIT_MEMORY = """
-import numpy as np, resource
+import numpy as np
 from multiplane import AMMClassifier, PegasosClassifier
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # MB, on Linux
 PegasosClassifier().fit(np.eye(4), [0, 1, 0, 1])  # everything is imported and warm
 X = np.zeros((50_000, 1000), dtype=np.float32)  # 200 MB
 X[:, :3] = np.random.RandomState(0).randn(50_000, 3)
 X += 1e-3  # all pages are in memory
 y = (X[:, 0] > 0).astype(int)
 {convert}
-before = peak()
+before = resident(reset_peak=True)
 clf = AMMClassifier(max_iter=1, random_state=0).fit(X, y)
 clf.predict(X)
 print(peak() - before)
@@ -302,13 +306,13 @@ print(peak() - before)
 @pytest.mark.parametrize("convert", ["", "X = np.asfortranarray(X)", "X = X[:, ::2]"])
 def test_memory_of_fit_is_bounded(convert):
     """At most the model and 64 MB beside the data, which are 200 MB."""
-    process = run_python(FIT_MEMORY.format(convert=convert))
+    process = run_python(MEASURE + FIT_MEMORY.format(convert=convert))
     assert process.returncode == 0, process.stderr
     assert float(process.stdout) < 64
 
 
 WIDE = """
-import numpy as np, resource, scipy.sparse as sp
+import numpy as np, scipy.sparse as sp
 from multiplane import AMMClassifier
 d, n, k = 3_200_000, 2000, 50
 random = np.random.RandomState(0)
@@ -317,16 +321,15 @@ indices.sort(axis=1)
 y = random.randint(2, size=n)
 indices[:, 0] = y  # two telling columns
 X = sp.csr_matrix((np.ones(n * k, np.float32), indices.ravel(), np.arange(n + 1) * k), shape=(n, d))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = resident(reset_peak=True)
 clf = AMMClassifier(random_state=0, max_iter=3).fit(X, y)
 score = clf.score(X, y)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(clf.n_hyperplanes_, score, (peak - before) / 2**20)
+print(clf.n_hyperplanes_, score, (peak() - before) / 1024)
 """
 
 
 def test_millions_of_sparse_features():
-    process = run_python(WIDE)
+    process = run_python(MEASURE + WIDE)
     assert process.returncode == 0, process.stderr
     hyperplanes, score, gigabytes = map(float, process.stdout.split())
     assert 2 <= hyperplanes <= 16
