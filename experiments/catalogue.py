@@ -123,14 +123,14 @@ class Experiment:
     def claims(self, records: list[Record]) -> list[tuple[str, bool, str]]:
         """What the paper says in words, whether our records show it, and by which figures.
 
-        An unfinished run shows nothing. `claims` sees the cells that are filled; where one that it
-        needs is not, it may fail with a KeyError.
+        An unfinished run shows nothing. `claims` sees the cells that are filled, or were given up
+        at a limit of time; where one that it needs is not, it may fail with a KeyError.
         """
         finished = {str(task) for task in self.source.tasks()} <= {r["task"] for r in records}
         if self.module is None or not (finished and hasattr(self.module, "claims")):
             return []
         try:
-            return list(self.module.claims([r for r in records if "missing" not in r]))
+            return list(self.module.claims([r for r in records if {"quantities", "limit"} & {*r}]))
         except KeyError:
             return []
 

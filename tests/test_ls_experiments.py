@@ -93,6 +93,19 @@ def test_an_ended_peer_counts_with_its_limit():
     assert not list(figure2b.claims([*ours, not_here]))
 
 
+def test_an_ended_peer_is_seen_by_the_claims():
+    """By way of the experiment, which hands them records."""
+    experiment = find("ls-figure2b")
+    records = experiment.recorded()
+    at = next(i for i, r in enumerate(records) if r["column"] == "VW")
+    ended = {**records[at], "missing": "its training takes more than 1 s", "limit": 1}
+    ended.pop("quantities")
+    told = experiment.claims([*records[:at], ended, *records[at + 1 :]])
+    n_peers = sum(r["mode"] == "peer" for r in records)
+    assert told
+    assert all(words.endswith(f"of {n_peers} runs") for _, _, words in told)
+
+
 @pytest.mark.parametrize("name", LS)
 def test_claims_of_some_cells(name):
     """`--only` and absent data leave gaps; what can be said is said."""
