@@ -94,7 +94,7 @@ def repeat(
 
 
 def cell(
-    model: Any, mode: str, data: tuple[Any, ...], config: dict[str, Any], centre: bool = True
+    model: Any, mode: str, data: tuple[Any, ...], config: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """λ by cross-validation on the training rows, then a run a seed: the choice, the quantities.
 
@@ -104,7 +104,7 @@ def cell(
     X, y, _, _ = data
     model = clone(model).set_params(average=mode == "defaults")
     models = [clone(model).set_params(alpha=alpha) for alpha in config["alphas"]]
-    if mode == "defaults" and centre and not sp.issparse(X):
+    if mode == "defaults" and not sp.issparse(X):
         models += [make_pipeline(StandardScaler(with_std=False), m) for m in models]
     chosen, errors = choose(models, X, y, config["folds"], config["fold_repeats"])
     found = repeat(chosen, lambda _: data, range(config["seeds"]))
