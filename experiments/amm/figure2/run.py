@@ -82,7 +82,7 @@ class Curve:
 
 def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
     for found in records:
-        if "missing" in found or found["row"] not in PUBLISHED:
+        if found["row"] not in PUBLISHED:
             continue
         row, curve = found["row"], found["curve"]
         passes, error, seconds = (np.array(curve[n]) for n in ("passes", "error", "seconds"))

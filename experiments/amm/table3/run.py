@@ -114,11 +114,7 @@ def each_digit(config: Config) -> Iterator[Record]:
 
 
 def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
-    error = {
-        (r["row"], r["column"]): mean(r, "error")
-        for r in records
-        if r["mode"] == "paper" and "missing" not in r
-    }
+    error = {(r["row"], r["column"]): mean(r, "error") for r in records if r["mode"] == "paper"}
     sets = [data for data in (*LOADERS, *digits.TASKS) if all((data, c) in error for c in OURS)]
     batch, online, linear = ([error[data, column] for data in sets] for column in OURS)
     yield (

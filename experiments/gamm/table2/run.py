@@ -145,7 +145,7 @@ def claims(records: list[Record]) -> list[tuple[str, bool, str]]:
     found = {
         (r["row"], r["column"]): r
         for r in records
-        if "quantities" in r and (r["mode"] == "paper" or r["column"] == "RBF-SVM")
+        if r["mode"] == "paper" or r["column"] == "RBF-SVM"
     }
     names = [row for row, column in found if column == "GAMM"]
     error = {cell: mean(r, "error") for cell, r in found.items()}

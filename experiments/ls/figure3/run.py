@@ -79,7 +79,7 @@ def draw(records: list[Record], path: Path) -> None:
 
 
 def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
-    found = {r["row"]: r for r in records if "missing" not in r}
+    found = {r["row"]: r for r in records}
     if len(found) < len(MASKS):
         return
     best = {row: mean(r, "accuracy") for row, r in found.items()}

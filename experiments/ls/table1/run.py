@@ -103,11 +103,7 @@ def measure(task: Task, config: Config) -> Iterator[Record]:
 
 
 def claims(records: list[Record]) -> Iterator[tuple[str, bool, str]]:
-    found = {
-        (r["row"], r["column"]): mean(r, "error")
-        for r in records
-        if r["mode"] == "paper" and "missing" not in r
-    }
+    found = {(r["row"], r["column"]): mean(r, "error") for r in records if r["mode"] == "paper"}
     rows = dict.fromkeys(row for row, _ in found)
     if not rows or len(found) < len(COLUMNS) * len(rows):
         return
