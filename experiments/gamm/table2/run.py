@@ -86,27 +86,19 @@ def measure(task: Task, config: Config) -> Iterator[Record]:
 
 def of_digits(model: Any, mode: str, config: Config) -> tuple[Choice, dict[str, list[float]]]:
     """λ by trials on fewer rows, then one pass over all of them; seconds are those of learning."""
-    model.set_params(average=mode == "defaults")
+    model.set_params(average=mode == "defaults", random_state=digits.TRIAL_SEED)
     models = [clone(model).set_params(alpha=alpha) for alpha in config["alphas"]]
-    rows = digits.trial_rows(config["trial_rows"])
-    trials = [one_pass(candidate, digits.TRIAL_SEED, rows) for candidate in models]
-    errors = [digits.held_out_error(trial) for trial in trials]
-    best = models[int(np.argmin(errors))]
+    best, errors = digits.choose(models, round_digits, 1, config["trial_rows"])
     _, _, X_test, y_test = digits.images()
     found: dict[str, list[float]] = {"error": [], "seconds": [], "hyperplanes": []}
     for seed in range(config["seeds"]):
-        run = one_pass(best, seed, digits.deformed(seed, config["rows"]))
-        found["seconds"].append(run.seconds)
-        found["error"].append(protocol.error(run.model, X_test, round_digits(y_test)))
-        found["hyperplanes"].append(run.model.n_hyperplanes_)
-    return {"alpha": best.alpha, "held_out": [round(error, 2) for error in errors]}, found
-
-
-def one_pass(model: Any, seed: int, rows: Any) -> digits.Online:
-    learner = digits.Online(protocol.seeded(model, seed), round_digits)
-    for _ in digits.passes(rows, [learner], 1):
-        pass
-    return learner
+        learner = digits.Online(protocol.seeded(best, seed), round_digits)
+        for _ in digits.passes(digits.deformed(seed, config["rows"]), [learner], 1):
+            pass
+        found["seconds"].append(learner.seconds)
+        found["error"].append(protocol.error(learner.model, X_test, round_digits(y_test)))
+        found["hyperplanes"].append(learner.model.n_hyperplanes_)
+    return {"alpha": best.alpha, "held_out": errors}, found
 
 
 def cell(
