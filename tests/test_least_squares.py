@@ -57,7 +57,6 @@ ALL = {
     "stagewise-subset": stagewise(features=FeatureSubset(), block_size=4),
 }
 EVERY = pytest.mark.parametrize("make", ALL.values(), ids=ALL)
-GENERALIZED = [ALL["linear"], ALL["logistic"], ALL["logistic-plain"]]
 
 
 def problem(n=300, d=8, k=3, seed=0, dtype=np.float64):

@@ -243,7 +243,7 @@ def test_many_threads(name):
     assert not failures
 
 
-def testnumber_of_threads():
+def test_number_of_threads():
     assert number_of_threads(None) == number_of_threads(1) == 1
     assert number_of_threads(3) == 3
     assert number_of_threads(-1) >= number_of_threads(-2) >= 1

@@ -33,7 +33,7 @@ models = {
 # that win. GAMM finds its envelope by making copies, most of which end below it (grey) and decide
 # nothing.
 
-BLUE, RED = colours = "#2166ac", "#b2182b"
+colours = "#2166ac", "#b2182b"
 x = np.linspace(-1, 1, 2001)
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
