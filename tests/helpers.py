@@ -1,5 +1,7 @@
 """What several test files need: problems, estimators, and models as bytes."""
 
+import copy
+import io
 import os
 import pickle
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 
+import multiplane
 from multiplane import (
     AMMClassifier,
     BudgetedPegasosClassifier,
@@ -131,6 +134,13 @@ def state(clf):
     for key, value in sorted(learner.items()):
         parts.append((key, value.tobytes() if isinstance(value, np.ndarray) else value))
     return pickle.dumps(parts)
+
+
+def saved(model, training=False):
+    """The bytes of a model file. A copy, whose arrays lie in order, as all that have travelled."""
+    file = io.BytesIO()
+    multiplane.save(copy.deepcopy(model), file, training=training)
+    return file.getvalue()
 
 
 def everything(clf):

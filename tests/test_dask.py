@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from engines import cut, local_cluster
-from helpers import problem, run_python
+from helpers import problem, run_python, saved
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -532,13 +532,6 @@ SHORT = {name: {"max_iter": 3} for name in NAMES} | {
 ROUNDS = {name: {} if name in LEAST_SQUARES else {"rounds": 2} for name in NAMES}
 TWO = ["AMMClassifier", "GeneralizedLeastSquaresClassifier"]
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def saved(model):
-    """The bytes of a model file. A copy, whose arrays lie in order, as all that have travelled."""
-    file = io.BytesIO()
-    multiplane.save(copy.deepcopy(model), file)
-    return file.getvalue()
 
 
 def chunked(*arrays, chunks=((50, 0, 100, 150),)):

@@ -1,7 +1,5 @@
 """Workers that are killed in the middle of a round cost time, and nothing else."""
 
-import copy
-import io
 import os
 import signal
 import threading
@@ -10,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from engines import cut, local_cluster
-from helpers import problem
+from helpers import problem, saved
 from threadpoolctl import threadpool_limits
 
 import multiplane
@@ -76,13 +74,6 @@ class Killing(mpd.DaskEngine):
     def kill(self):
         os.kill(self.random.choice(alive(self.cluster)).pid, signal.SIGKILL)
         Killing.n_kills += 1
-
-
-def saved(model):
-    """The bytes of a model file. A copy, whose arrays lie in order, as all that have travelled."""
-    file = io.BytesIO()
-    multiplane.save(copy.deepcopy(model), file)
-    return file.getvalue()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -1,11 +1,12 @@
 """Learners of streams on rows in several places: rounds of mixing."""
 
-import copy
 import io
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import pairwise
 
+import helpers
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -37,11 +38,7 @@ def fitted(name, parts, engine=Here, rounds=3, mixing=None, **parameters):
     return new(name, **parameters)._fit_parts(engine(parts), rounds=rounds, mixing=mixing)
 
 
-def saved(clf):
-    """All that was learnt, the learner included, as bytes; a copy's arrays lie in order."""
-    file = io.BytesIO()
-    multiplane.save(copy.deepcopy(clf), file, training=True)
-    return file.getvalue()
+saved = partial(helpers.saved, training=True)  # the learner included
 
 
 def events(clf, kind="round"):
