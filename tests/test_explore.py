@@ -451,7 +451,7 @@ def test_a_board_is_not_linear(board):
 
 
 def test_blobs_are_linear():
-    X, y = blobs(n=3000)
+    X, y = blobs(n=600)
     found = explore(X, y, random_state=0, verbose=0)
     assert found.answers[LINEAR_QUESTION].startswith(("Yes", "Nearly"))
     assert found.answers[CLASSES_QUESTION].startswith("None")
@@ -461,7 +461,7 @@ def test_blobs_are_linear():
 
 def test_what_nobody_can_learn():
     random = np.random.RandomState(0)
-    X, y = random.randn(3000, 3), np.where(random.rand(3000) < 0.02, "rare", "usual")
+    X, y = random.randn(600, 3), np.where(random.rand(600) < 0.02, "rare", "usual")
     found = explore(X, y, 20, random_state=0, verbose=0)
     answer = found.answers[LINEAR_QUESTION]
     assert answer.startswith("Not known: no model is clearly better than always answering usual")
@@ -595,7 +595,7 @@ def test_progress(capsys):
     assert "StandardScaler" in shown.err
     assert "MaxAbsScaler" in shown.err
     assert "linear" in shown.err
-    explore(X, y, None, random_state=0, verbose=0)
+    explore(X, y, 1e-3, random_state=0, verbose=0)
     assert capsys.readouterr().err == ""
 
 
@@ -626,7 +626,7 @@ def test_auto_finds_a_good_one():
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_a_seed_gives_the_same_model(kind):
-    X, y = blobs(n=400, d=10)
+    X, y = blobs(n=200, d=10)
     clf, again = (AutoClassifier(None, random_state=3).fit(kind(X), y) for _ in range(2))
     assert repr(clf.estimator_) == repr(again.estimator_)
     np.testing.assert_array_equal(clf.decision_function(kind(X)), again.decision_function(kind(X)))
@@ -635,7 +635,7 @@ def test_a_seed_gives_the_same_model(kind):
 
 
 def test_auto_without_the_time_for_all_rows(monkeypatch):
-    X, y = blobs(n=900)
+    X, y = blobs(n=300)
     y[5] = 17  # the only one
     choices = Race.choices
 
@@ -668,7 +668,7 @@ def test_a_short_time_is_enough_for_an_answer():
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e12])
 def test_awkward_features(scale):
-    X, y = blobs(n=400, d=6)
+    X, y = blobs(n=200, d=6)
     X = scale * X.astype(np.float64)
     X[:, 2], X[:, 3] = 0.0, 5.0 * scale
     clf = AutoClassifier(None, random_state=0).fit(X, y)
