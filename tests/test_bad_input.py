@@ -478,9 +478,17 @@ def test_the_bindings_check_everything():
             _native.Learner.__new__(_native.Learner).__setstate__(state | {key: value})
 
 
-def test_assignment_needs_codes_in_range():
+def test_rows_that_belong_to_no_hyperplane():
+    """Of a class that has none yet, or of no class: assigned to none, and nothing is touched."""
     learner = _native.Learner(n_features=2, bias=1.0, n_classes=2, lam=0.1, adaptive=True,
                               ball_projection=False, average=False, growth=0.0, growth_decay=1.0,
                               seed=0)  # fmt: skip
     rows = _native.dense_rows(np.ones((1, 2), dtype=np.float32))
-    assert learner.assign(rows, np.array([1], dtype=np.int32)).tolist() == [-1]
+    for code in (0, 1, 2, -1, np.iinfo(np.int32).max, np.iinfo(np.int32).min):
+        assert learner.assign(rows, np.array([code], dtype=np.int32)).tolist() == [-1]
+    learner.learn(rows, np.array([1], dtype=np.int32))
+    assert learner.assign(rows, np.array([1], dtype=np.int32)).tolist() == [0]
+    for code in (2, -1, np.iinfo(np.int32).max, np.iinfo(np.int32).min):
+        assert learner.assign(rows, np.array([code], dtype=np.int32)).tolist() == [-1]
+    with pytest.raises(ValueError, match="y and X differ"):
+        learner.assign(rows, np.array([1, 1], dtype=np.int32))
