@@ -15,11 +15,27 @@ from threadpoolctl import threadpool_limits
 
 from multiplane import experiments
 from multiplane.cli._main import run as command
-from multiplane.datasets import data_directory
+from multiplane.datasets import _real, data_directory
 
 
 def name(experiment):
     return experiment.name
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _files_are_read_once():
+    """A dozen experiments begin with mnist, which takes most of a second to unpack."""
+    load, kept = _real._load, {}
+
+    def kept_or_loaded(recipe, data_home, return_X_y, download):
+        key = recipe.name, data_home, return_X_y
+        if key not in kept:
+            kept[key] = load(recipe, data_home, return_X_y, download)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_real, "_load", kept_or_loaded)
+        yield
 
 
 @pytest.mark.parametrize("experiment", [e for e in everything() if e.source == e], ids=name)
