@@ -35,15 +35,16 @@ def one_pass(alpha: float) -> AMMClassifier:
     return AMMClassifier(alpha=alpha, max_iter=1, random_state=0)
 
 
+def size(clf: AMMClassifier) -> str:
+    return f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates"
+
+
 def sparse_training() -> list[Outcome]:
     X, y = sparse_topics()
     # Without an intercept and without pruning, so that there are about twenty hyperplanes.
     clf = one_pass(1e-5).set_params(fit_intercept=False, prune_threshold=None)
     ours, theirs = alternately(lambda: clf.fit(X, y), lambda: peer().fit(X, y))
-    note = (
-        f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "
-        f"{1e3 * ours:.0f} ms against {1e3 * theirs:.0f} ms"
-    )
+    note = f"{size(clf)}; {1e3 * ours:.0f} ms against {1e3 * theirs:.0f} ms"
     return [Outcome("sparse pass / SGDClassifier pass", ours / theirs, 1.0, False, note)]
 
 
@@ -51,10 +52,7 @@ def mnist_training() -> list[Outcome]:
     X, y, *_ = load_mnist(return_X_y=True, download_if_missing=False)
     clf = one_pass(1e-5)
     ours, theirs = alternately(lambda: clf.fit(X, y), lambda: peer().fit(X, y), rounds=5)
-    note = (
-        f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "
-        f"{1e3 * ours:.0f} ms against {1e3 * theirs:.0f} ms"
-    )
+    note = f"{size(clf)}; {1e3 * ours:.0f} ms against {1e3 * theirs:.0f} ms"
     return [Outcome("mnist: SGDClassifier pass / pass", theirs / ours, 20.0, True, note)]
 
 
@@ -75,10 +73,7 @@ def dense_training() -> list[Outcome]:
     multiply, operations = product()
     ours, theirs = alternately(lambda: clf.fit(X, y), multiply)
     work = 2.0 * clf.n_hyperplanes_ * X.shape[1] * len(y)
-    note = (
-        f"{clf.n_hyperplanes_} hyperplanes, {100 * clf.history_[-1]['updates']:.0f} % updates; "
-        f"{work / ours / 1e9:.0f} against {operations / theirs / 1e9:.0f} GFLOP/s"
-    )
+    note = f"{size(clf)}; {work / ours / 1e9:.0f} against {operations / theirs / 1e9:.0f} GFLOP/s"
     rate = (work / ours) / (operations / theirs)
     return [Outcome("dense pass / NumPy product", rate, 0.5, True, note)]
 
