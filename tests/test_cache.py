@@ -16,7 +16,6 @@ from helpers import run_python
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiplane._atomic import atomic
 from multiplane.data import CacheSource, DataError, open_source, write_cache
 
 
@@ -194,34 +193,7 @@ def test_errors_leave_no_cache(tmp_path):
     assert os.listdir(tmp_path) == ["a.svm"]
 
 
-# --- atomic ----------------------------------------------------------------------------------
-
-
-def test_atomic_keeps_what_was_there(tmp_path):
-    path = tmp_path / "a"
-    path.write_text("before")
-
-    def fail():
-        with atomic(path, "w") as file:
-            file.write("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert path.read_text() == "before"
-    with atomic(path, "w") as file:
-        file.write("after")
-        assert path.read_text() == "before"
-    assert path.read_text() == "after"
-    assert os.listdir(tmp_path) == ["a"]
-    path.chmod(0o600)
-    mask = os.umask(0o027)
-    for name in ("a", "b"):
-        with atomic(tmp_path / name):
-            pass
-    os.umask(mask)
-    assert path.stat().st_mode & 0o777 == 0o600  # of the file that was replaced
-    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o640
+# --- whole, or not there ---------------------------------------------------------------------
 
 
 FULL = """

@@ -35,7 +35,6 @@ from multiplane import (
     ProjectronClassifier,
     report,
 )
-from multiplane._atomic import atomic
 from multiplane._numbers import percent, wilson
 from multiplane.datasets import data_directory, make_checkerboard
 from multiplane.models._scaling import Scaling
@@ -592,23 +591,6 @@ def test_files(tmp_path, digits):
         report(clf, data, 3)
     with pytest.raises(FileNotFoundError):
         report(clf, data, tmp_path / "nowhere" / "a.html")
-
-
-@pytest.mark.parametrize("mode", ["w", "wb"])
-def test_a_file_is_whole_or_as_it_was(tmp_path, mode):
-    path, link = tmp_path / "file", tmp_path / "link"
-    path.write_text("old")
-    link.symlink_to(path)
-    content = "new" if mode == "w" else b"new"
-    with pytest.raises(TypeError), atomic(path, mode) as file:
-        file.write([content, file.write(content)])  # an error after some has been written
-    assert path.read_text() == "old"
-    with atomic(link, mode) as file:
-        file.write(content)
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert link.is_symlink()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "link"]
 
 
 @pytest.mark.parametrize(
