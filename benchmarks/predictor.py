@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import SGDClassifier
@@ -32,10 +34,10 @@ def single_rows() -> list[Outcome]:
     predictor, x = multiplane.compile(clf), X[0]
     svc, sgd = LinearSVC(max_iter=5).fit(X, y), SGDClassifier(max_iter=2, tol=None).fit(X, y)
 
-    def repeated(call: object, row: np.ndarray) -> object:
+    def repeated(call: Callable[[np.ndarray], Any], row: np.ndarray) -> Callable[[], None]:
         def run() -> None:
             for _ in range(_CALLS):
-                call(row)  # type: ignore[operator]
+                call(row)
 
         return run
 
