@@ -10,8 +10,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
+# As many processes as cores, four at most; each wants a gigabyte or less.
+PYTEST := -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python $(PYTEST)
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -49,7 +51,7 @@ sanitize: $(VENV)/.test
 	  -C build-dir=$(SANITIZE)/cmake -C cmake.define.MULTIPLANE_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  PYTHONPATH=$(CURDIR)/$(SANITIZE)/site $(SANITIZE)/venv/bin/python -m pytest -q -x $(SANITIZED_TESTS)
+	  PYTHONPATH=$(CURDIR)/$(SANITIZE)/site $(SANITIZE)/venv/bin/python $(PYTEST) -x $(SANITIZED_TESTS)
 
 # A wheel, and all tests with it in an environment that has no compiler to fall back on.
 wheel: $(VENV)/.install
@@ -59,7 +61,7 @@ wheel: $(VENV)/.install
 	build/wheel/venv/bin/python -m pip install --quiet --upgrade pip "setuptools>=70.1"
 	build/wheel/venv/bin/python -m pip install --quiet "$$(ls -t dist/*.whl | head -1)[test]"
 	cp -r tests benchmarks experiments docs examples README.md CONTRIBUTING.md CHANGELOG.md pyproject.toml build/wheel/
-	cd build/wheel && CC=/bin/false CXX=/bin/false venv/bin/python -m pytest -q
+	cd build/wheel && CC=/bin/false CXX=/bin/false venv/bin/python $(PYTEST)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

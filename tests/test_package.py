@@ -114,6 +114,46 @@ def test_the_stub_lists_what_the_compiled_module_has():
             assert listed == visible(getattr(_native, node.name)), node.name
 
 
+def signatures(stub):
+    """Name of a function: its arguments, with their defaults and the types of their arrays."""
+    found = {}
+
+    def add(prefix, body):
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                add(f"{node.name}.", node.body)
+            elif isinstance(node, ast.FunctionDef) and node.name != "__setstate__":
+                args = node.args
+                places = [*args.args, *args.kwonlyargs]
+                values = [*args.defaults, *args.kw_defaults]
+                values = [None] * (len(places) - len(values)) + values
+                found[prefix + node.name] = [
+                    (
+                        place.arg,
+                        place in args.kwonlyargs,
+                        arrays_of(place),
+                        value and ast.unparse(value),
+                    )
+                    for place, value in zip(places, values, strict=True)
+                ]
+
+    def arrays_of(place):
+        annotation = place.annotation or place
+        return {node.attr for node in ast.walk(annotation) if isinstance(node, ast.Attribute)}
+
+    add("", ast.parse(stub).body)
+    return found
+
+
+def test_the_stub_has_the_arguments_of_the_compiled_module():
+    generator = pytest.importorskip("nanobind.stubgen").StubGen(_native)
+    generator.put(_native)
+    real = signatures(generator.get())
+    ours = signatures(Path(multiplane.__file__).with_name("_native.pyi").read_text())
+    del real["csr_rows"], ours["csr_rows"]  # for two types of indices
+    assert {name: real[name] for name in ours} == ours
+
+
 def test_nothing_is_imported_that_need_not_be():
     """A model can be loaded and used without the data sets' tools or a plotting library."""
     process = run_python(
