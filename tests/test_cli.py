@@ -10,9 +10,13 @@ import time
 
 import numpy as np
 import pytest
+from helpers import problem
 from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
 import multiplane
+from multiplane import AMMClassifier
 from multiplane.cli._main import COMMANDS, run
 from multiplane.datasets import make_checkerboard
 from multiplane.models import _container
@@ -381,6 +385,15 @@ def test_export_and_report(at):
     page = pathlib.Path("r.html").read_text()
     assert "A &lt;title&gt;" in page
     assert "1,000 rows" in page
+
+
+def test_export_of_what_has_no_such_form(at, capsys):
+    X, y = problem(n=100, d=3)
+    model = make_pipeline(Normalizer(norm="l1"), AMMClassifier(random_state=0)).fit(X, y)
+    multiplane.save(model, "l1.mpl")
+    assert run(["export", "l1.mpl", "l1.h"]) == USAGE
+    assert "l1.mpl: " in capsys.readouterr().err
+    assert not os.path.exists("l1.h")
 
 
 def test_explore(at, capsys):

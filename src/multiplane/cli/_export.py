@@ -15,5 +15,8 @@ def command(model: str, output: str, name: str) -> None:
     """Write MODEL as OUTPUT: ONNX (.onnx), or one C99 header (.h)."""
     from multiplane import export, load
 
-    export(load(model), output, name=name)
+    try:
+        export(load(model), output, name=name)
+    except TypeError as error:  # a model that has no such form
+        raise click.ClickException(f"{model}: {error}") from error
     click.echo(f"{output}: {os.path.getsize(output):,} bytes", err=True)
