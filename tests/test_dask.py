@@ -391,7 +391,26 @@ def test_rows_from_memory_that_are_lost_are_sent_again(client, rows):
     engine = engine_of(client, *rows)
     before = survey(engine, False)
     client.cancel(engine._parts)
-    assert pickle.dumps(survey(engine, False)) == pickle.dumps(before)
+    assert repr(survey(engine, False)) == repr(before)
+
+
+def test_rows_that_are_lost_again_while_they_are_sent(client, rows, monkeypatch):
+    engine = engine_of(client, *rows)
+    before = survey(engine, False)
+    made, calls = engine._made, []
+
+    def losing():
+        parts = made()
+        calls.append(len(parts))
+        if len(calls) == 1:
+            client.cancel(parts)
+            parts[0].result()
+        return parts
+
+    monkeypatch.setattr(engine, "_made", losing)
+    client.cancel(engine._parts)
+    assert repr(survey(engine, False)) == repr(before)
+    assert len(calls) == 2
 
 
 # --- prediction ----------------------------------------------------------------------------

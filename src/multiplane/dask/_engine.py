@@ -129,13 +129,13 @@ class DaskEngine:
     def _keep_trying(self, work: Callable[[], T]) -> T:
         for _ in range(_TRIES):
             try:
+                if any(part.cancelled() for part in getattr(self, "_parts", ())):
+                    self._parts = self._made()
                 return work()
             except _LOST as error:
                 lost = error
                 if isinstance(error, TimeoutError) and "workers" not in str(error):
                     raise  # somebody else's, of an alarm say
-                if any(part.cancelled() for part in getattr(self, "_parts", ())):
-                    self._parts = self._made()
         raise RuntimeError(
             f"the cluster lost data {_TRIES} times in the same round, the last time with "
             f"{type(lost).__name__}: {lost}; see the logs of the workers, and whether data that "
