@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
-# As many processes as cores, four at most; each wants a gigabyte or less.
+# As many processes as cores, four at most; each wants up to 1.6 GB.
 PYTEST := -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.test
 	$(BIN)/python $(PYTEST)
@@ -60,7 +60,7 @@ wheel: $(VENV)/.install
 	$(PYTHON) -m venv --clear build/wheel/venv
 	build/wheel/venv/bin/python -m pip install --quiet --upgrade pip "setuptools>=70.1"
 	build/wheel/venv/bin/python -m pip install --quiet "$$(ls -t dist/*.whl | head -1)[test]"
-	cp -r tests benchmarks experiments docs examples README.md CONTRIBUTING.md CHANGELOG.md pyproject.toml build/wheel/
+	cp -r tests benchmarks experiments docs examples native src *.md CITATION.cff LICENSE Makefile pyproject.toml build/wheel/
 	cd build/wheel && CC=/bin/false CXX=/bin/false venv/bin/python $(PYTEST)
 
 $(VENV)/bin/python:

@@ -75,7 +75,10 @@ def _mathml(display: str) -> Callable[..., None]:
     """Formulas for the browser itself: no script, and nothing from the network."""
 
     def visit(page: Any, node: Any) -> None:
-        page.body.append(latex2mathml.converter.convert(node.astext(), display=display))
+        formula = latex2mathml.converter.convert(node.astext(), display=display)
+        if "\\" in formula:  # it says nothing of commands that it does not know
+            raise ValueError(f"no MathML for {node.astext()}: {formula}")
+        page.body.append(formula)
         raise SkipNode
 
     return visit

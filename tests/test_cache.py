@@ -186,6 +186,16 @@ def test_nothing_else_is_overwritten(tmp_path):
         open_source("-", cache=True)
 
 
+def test_labels_that_have_changed(tmp_path):
+    """Labels in a file of their own are as much of the data as its rows."""
+    np.save(tmp_path / "X.npy", np.eye(3, dtype=np.float32))
+    for labels in ([0, 1, 1], [0, 0, 1]):
+        np.save(tmp_path / "y.npy", labels)
+        os.utime(tmp_path / "y.npy", ns=(sum(labels), sum(labels)))
+        source = open_source(tmp_path / "X.npy", labels=tmp_path / "y.npy", cache=True)
+        assert source.load().y.tolist() == labels
+
+
 def test_errors_leave_no_cache(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1\n0 x\n")
     with pytest.raises(DataError, match="line 2"):

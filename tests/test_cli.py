@@ -387,6 +387,21 @@ def test_export_and_report(at):
     assert "1,000 rows" in page
 
 
+def test_a_test_of_another_format(at, capsys):
+    """Options of the data that the test's format does not know are not for the test."""
+    X, y = problem(n=200, d=3)
+    np.save("X.npy", X)
+    np.save("y.npy", y)
+    np.savez("Xyw.npz", X=X, y=y, w=np.ones(200))
+    dump_svmlight_file(X, y, "t.svm", zero_based=False)
+    assert run(["train", "-e", "amm", "X.npy", "--labels", "y.npy", "m", "--test", "t.svm"]) == OK
+    assert run(["train", "-e", "amm", "Xyw.npz", "--weight", "w", "m", "--test", "t.svm"]) == OK
+    capsys.readouterr()
+    words = ["train", "-e", "amm", "X.npy", "--labels", "y.npy", "m", "--test", "X.npy"]
+    assert run(words) == USAGE
+    assert "put a test into an npz file" in capsys.readouterr().err
+
+
 def test_export_of_what_has_no_such_form(at, capsys):
     X, y = problem(n=100, d=3)
     model = make_pipeline(Normalizer(norm="l1"), AMMClassifier(random_state=0)).fit(X, y)

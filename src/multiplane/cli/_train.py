@@ -165,6 +165,7 @@ def command(
     """
     from multiplane import compile, save
     from multiplane.data import open_source
+    from multiplane.data._open import without_strange
 
     made = _made(estimator, parameters)
     check_folder(model)
@@ -172,7 +173,10 @@ def command(
     if test is not None:
         if reading["multilabel"]:
             raise click.UsageError("--test does not count lists of labels: predict them")
-        open_source(test, **reading)
+        test_reading = without_strange(test, reading)
+        if test_reading.get("labels") is not None:
+            raise click.UsageError("--labels are those of the data: put a test into an npz file")
+        open_source(test, **test_reading)
     source = open_source(data, cache=cache_file or cache, **reading)
     with _progress.chosen(log, quiet) as watcher:
         if hasattr(made, "fit_stream"):
@@ -196,7 +200,7 @@ def command(
         if test is not None:
             from multiplane.cli._evaluate import tested
 
-            result = tested(compile(fitted), test, reading)
+            result = tested(compile(fitted), test, test_reading)
             watcher.say(
                 f"error on {test}: {100 * result.error:.2f} % of {result.n_rows:,} rows",
                 test_error=result.error,

@@ -16,7 +16,7 @@ def loaded(source: Any, weighs: bool) -> Any:
     if rows.sample_weight is not None and not weighs:
         raise click.UsageError(
             f"the rows of {source.name} have weights, which are not looked at here; leave out "
-            f"--weight, or train a classifier other than auto"
+            f"--weight, convert the data without it, or train a classifier other than auto"
         )
     X, y = rows.X, rows.y
     if sp.issparse(X) and 2 * X.nnz >= X.shape[0] * X.shape[1]:

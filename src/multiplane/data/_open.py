@@ -30,6 +30,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 _ASIDE = (".", "_")  # how names begin that are no data
 FORMATS = tuple(_ENDINGS)
 _TABLES = ("parquet", "arrow", "csv", "tsv")
+_KNOWN_IN = {"weight": (*_TABLES, "npz"), "labels": ("npy",)}  # and passed over nowhere
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,13 @@ def format_of(path: str) -> str:
     return next((format for format, endings in _ENDINGS.items() if ending in endings), "libsvm")
 
 
+def without_strange(path: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of another file, less those that this one's format does not know."""
+    format = options.get("format") or format_of(path)
+    strange = [name for name, knowing in _KNOWN_IN.items() if format not in knowing]
+    return {name: value for name, value in options.items() if name not in strange}
+
+
 def _open(paths: list[str], given: ReadOptions) -> Source:
     source = _of_format(paths, given)
     source.identity = _origin(paths, given)
@@ -192,7 +200,7 @@ def _of_format(paths: list[str], given: ReadOptions) -> Source:
             f"files of several formats: {', '.join(sorted(formats))}; say format= (--format)"
         )
     format = formats.pop()
-    for name, knowing in (("weight", (*_TABLES, "npz", "cache")), ("labels", ("npy",))):
+    for name, knowing in _KNOWN_IN.items():
         if getattr(given, name) is not None and format not in knowing:
             raise ValueError(
                 f"{paths[0]}: {name} is for {', '.join(knowing)} and would be passed over in "
@@ -265,7 +273,7 @@ def _kept(place: str) -> CacheSource | None:
 def _origin(paths: list[str], given: ReadOptions) -> dict[str, Any]:
     """By which it is seen whether a cache is of these files, as they are now."""
     files = []
-    for path in paths:
+    for path in (*paths, *([] if given.labels is None else [os.fspath(given.labels)])):
         if path != "-":
             status = os.stat(path)
             files.append([os.path.abspath(path), status.st_size, status.st_mtime_ns])

@@ -403,7 +403,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _keep_winners(self, winners: NDArray[Any]) -> None:
         model = self._training.model()
         assert isinstance(model, HyperplaneModel)
-        kept = np.bincount(winners, minlength=len(model)) > 0
+        kept = np.bincount(winners[winners >= 0], minlength=len(model)) > 0
         for code in np.unique(model.owner):
             own = np.flatnonzero(model.owner == code)
             kept[own[0]] |= not kept[own].any()

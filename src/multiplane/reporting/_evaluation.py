@@ -125,8 +125,9 @@ class Evaluation:
             wrong, margin = self._add_codes(true, predicted, scores, w)
         if subject.n_hyperplanes:
             winners, m = subject.winners(X), subject.n_hyperplanes
-            self.wins += np.bincount(winners, minlength=m)
-            self.wins_right += np.bincount(winners[~wrong], minlength=m)
+            won = winners >= 0  # nobody has, where no score is a number
+            self.wins += np.bincount(winners[won], minlength=m)
+            self.wins_right += np.bincount(winners[won & ~wrong], minlength=m)
         self._keep_mistakes(X, np.flatnonzero(wrong & (w > 0)), margin, true, predicted)
         self._keep_some(X, codes)
         if self.timed is None:
