@@ -81,6 +81,15 @@ def run(tmp_path_factory):
     return folder, results, said, lambda: python(*call, path=folder)
 
 
+def test_a_solver_that_is_not_there(tmp_path):
+    """Told at once, and nothing is written."""
+    call = ("benchmarks.peers", "--results", tmp_path / "results.json", "--solver", "nosuch")
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        python(*call)
+    assert "no solver nosuch: choose among pegasos" in error.value.stderr
+    assert not (tmp_path / "results.json").exists()
+
+
 def test_cells(run):
     _, results, said, _ = run
     record = json.loads(results.read_text())

@@ -194,6 +194,7 @@ def test_command(made_up, tmp_path, monkeypatch, capsys):
     content = json.loads((tmp_path / "reproduced/paper-table9/results.json").read_text())
     assert content["records"][0]["quantities"]["error"]["values"] == [1.0, 1 + 1 / 3, 1 + 2 / 3]
     assert command(["reproduce", "paper-table9", "--show"]) == 0
+    assert command(["reproduce", "paper-table9", "--show", "--output", "there"]) == 2
     assert capsys.readouterr().out.splitlines()[1].startswith("easy")
     assert command(["reproduce", "--list"]) == 0
     assert "1 better, 1 worse, 1 without data" in capsys.readouterr().out

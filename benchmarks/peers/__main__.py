@@ -68,7 +68,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, help="seconds of training, for all data sets alike")
     parser.add_argument("--quick", action="store_true", help="2,000 rows of a board")
     parser.add_argument("--results", type=Path, help="file to save to, and to resume from")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in options.solver or ():
+        if "." not in name and name not in SOLVERS:
+            parser.error(f"no solver {name}: choose among {', '.join(SOLVERS)}")
+    return options
 
 
 def done(cell: dict[str, Any], limit: float) -> bool:

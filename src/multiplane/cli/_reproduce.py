@@ -55,6 +55,8 @@ def command(
         raise click.UsageError(f"there is no experiment {name!r}; {hint}")
     if record and (quick or output):
         raise click.UsageError("--record keeps whole runs in their own place; leave out --quick")
+    if show and output:
+        raise click.UsageError("--show shows what is recorded; leave out --output")
     experiment = catalogue.find(name)
     if show:
         records = experiment.recorded()
