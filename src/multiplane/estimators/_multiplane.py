@@ -382,7 +382,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _rounds(self, rule: Rule, n_rows: int) -> int:
         # Steps do not get smaller with t here: what counts is the number of rows.
-        return int(np.clip(n_rows // _ROWS_A_ROUND, 8, super()._rounds(rule, n_rows)))
+        return max(8, min(n_rows // _ROWS_A_ROUND, super()._rounds(rule, n_rows)))
 
     def _final_reading(self, reading: Reading) -> Reading:
         return reading.changed(scaling=self._scaling)
