@@ -572,7 +572,7 @@ def test_pictures_of_what_was_not_measured(monkeypatch, tmp_path):
     found.plot(tmp_path / "found.png")
     assert "inferred" not in repr(found) or "inferred" in found._repr_html_()
     assert found.answers[GROWTH_QUESTION].startswith(("Not known", "Not a", "A bigger"))
-    assert "no learning curve" in found.answers[GROWTH_QUESTION]  # of 150 rows
+    assert "cannot be told from one training" in found.answers[GROWTH_QUESTION]  # of 150 rows
 
 
 def test_without_matplotlib(board, monkeypatch):

@@ -53,8 +53,9 @@ def command(
     click.echo(str(found))
     if html is not None:
         from multiplane._atomic import atomic
+        from multiplane.exploration._report import page
 
         with atomic(html, "w") as file:
-            file.write(found._repr_html_())
+            file.write(page(found))
     if model is not None:
         save(found.estimator.fit(X, y), model)

@@ -110,7 +110,7 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
     )
     data_pays: bool | None = 1 - twice / now > WORTH
     if len(runner.measured) < 2:
-        data = f"{candidate.name} was trained on one subsample, which is no learning curve"
+        data = f"what more rows would bring cannot be told from one training of {candidate.name}"
         data_pays = None
     step = _step_in_size(runners, runner)
     if step is None:
@@ -119,7 +119,7 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
         smaller, larger = step
         gain, deviation = difference(smaller, larger)
         model_pays = gain > max(SURE * deviation, WORTH * smaller.error)
-        helps = "helps" if model_pays else "does not help"
+        helps = "helps" if model_pays else "is not clearly better"
         model = (
             f"; a larger model {helps}: {percent(smaller.error)} with "
             f"{smaller.candidate.size.words} and {percent(larger.error)} with "

@@ -49,6 +49,24 @@ def html(found: Exploration) -> str:
     )
 
 
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>multiplane.explore</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
+body {{ padding: 0 1rem; }}
+dt {{ margin-top: .6em; }} img {{ background: white; }} table {{ border-collapse: collapse; }}
+th, td {{ padding: .2em .7em; text-align: right; border-bottom: 1px solid #8884; }}
+th:first-child, td:first-child {{ text-align: left; }} pre {{ overflow-x: auto; }}
+</style></head><body>{body}</body></html>
+"""
+
+
+def page(found: Exploration) -> str:
+    """The same as a file of its own."""
+    return _PAGE.format(body=html(found))
+
+
 def _head(found: Exploration) -> str:
     return (
         f"multiplane.explore: {found.n_rows:,} rows, {found.n_features:,} "
@@ -68,7 +86,8 @@ def _notes(found: Exploration) -> list[str]:
 
 def _rows(found: Exploration) -> list[tuple[str, ...]]:
     best = {entry["name"] for entry in found.frontier("fit_seconds")}
-    return [_row(entry, "* " if entry["name"] in best else "  ") for entry in found.forecast]
+    entries = sorted(found.forecast, key=lambda entry: entry["error"])
+    return [_row(entry, "* " if entry["name"] in best else "  ") for entry in entries]
 
 
 def _row(entry: dict[str, Any], mark: str) -> tuple[str, ...]:
