@@ -165,6 +165,13 @@ def test_calibration(n_classes):
     assert calibrated.score(X, y) > 0.6
 
 
+def test_no_probabilities():
+    clf = GAMMClassifier()
+    assert not hasattr(clf, "predict_proba")
+    with pytest.raises(AttributeError, match="GAMMClassifier has scores, but no probabilities"):
+        clf.predict_proba([[0]])
+
+
 def test_meta_estimators():
     X, y = problem(n=400)
     base = PegasosClassifier(max_iter=3, random_state=0)

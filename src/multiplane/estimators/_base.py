@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -508,6 +508,14 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores: NDArray[np.float32] = self._fitted_model().decision(matrix, self._n_threads())
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @property
+    def predict_proba(self) -> NoReturn:
+        """There is none, as for scikit-learn's SVMs; asking tells what to do."""
+        raise AttributeError(
+            f"{type(self).__name__} has scores, but no probabilities: wrap it in "
+            f"sklearn.calibration.CalibratedClassifierCV, or take a classifier of least squares"
+        )
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, shape (n_samples,).
 
@@ -562,8 +570,8 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     _mixing_rule: ClassVar[Rule] = "mean"
 
     def _rounds(self, rule: Rule, n_rows: int) -> int:
-        """Of the first pass over parts."""
-        return 128 if rule == "mean" else 2048
+        """Of the first pass over parts; fewer where a round would have but a few rows."""
+        return min(128, 1 + n_rows // 64) if rule == "mean" else min(2048, 1 + n_rows // 16)
 
     def _mixing(self, n_parts: int, rule: Rule, n_iter: int) -> Mixing:
         raise NotImplementedError(f"{type(self).__name__} cannot learn in several places")
