@@ -875,6 +875,7 @@ nb::dict read_libsvm_py(const nb::bytes& text, bool zero_based, bool multilabel,
   out["n_features"] = rows.n_features;
   out["n_lines"] = rows.n_lines;
   out["n_qids"] = rows.n_qids;
+  out["n_dropped"] = rows.n_dropped;
   out["n_faults"] = rows.n_faults;
   out["faults"] = faults;
   return out;

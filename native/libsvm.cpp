@@ -137,7 +137,10 @@ class Reader {
       float value;
       p = after(read_float(p, end, value), end);
       if (rules_.n_features && index >= rules_.n_features) {
-        if (rules_.drop_beyond) continue;
+        if (rules_.drop_beyond) {
+          ++out_.n_dropped;
+          continue;
+        }
         throw Trouble{begin, "feature " + shown(begin, end) + " is beyond the " +
                                  std::to_string(rules_.n_features) + " that there can be"};
       }

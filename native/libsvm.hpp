@@ -36,7 +36,7 @@ struct LibsvmRows {
   std::vector<std::int32_t> indices;  // from 0, rising in every row
   std::vector<std::int64_t> row_begin{0};
   std::int64_t n_features = 0;  // the highest index and one
-  std::int64_t n_lines = 0, n_qids = 0, n_faults = 0;
+  std::int64_t n_lines = 0, n_qids = 0, n_faults = 0, n_dropped = 0;
   std::vector<LibsvmFault> faults;
 };
 

@@ -78,7 +78,7 @@ def test_courteous_errors(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"several formats: libsvm, npy; say format="):
         open_source(tmp_path)
-    with pytest.raises(FileNotFoundError, match="nor any that matches"):
+    with pytest.raises(FileNotFoundError, match="no file of data in the folder"):
         open_source(tmp_path / "empty")
     with pytest.raises(ValueError, match="on_error must be one of"):
         open_source(tmp_path / "a.svm", on_error="ignore")

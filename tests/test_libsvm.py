@@ -311,7 +311,8 @@ def test_features(tmp_path):
     path.write_text("1 2:2 1:1\n0 5:5\n")
     assert open_source(path).load().X.toarray().tolist() == [[1, 2, 0, 0, 0], [0, 0, 0, 0, 5]]
     assert open_source(path, zero_based=True).load().X.shape == (2, 6)
-    dropped = open_source(path, n_features=4, extra_features="drop").load().X
+    with pytest.warns(UserWarning, match="1 value of features beyond the first 4 is passed over"):
+        dropped = open_source(path, n_features=4, extra_features="drop").load().X
     assert dropped.toarray()[:, :2].tolist() == [[1, 2], [0, 0]]
     with pytest.raises(DataError, match="line 2, column 3: feature '5:5' is beyond the 4"):
         open_source(path, n_features=4).load()

@@ -54,7 +54,7 @@ def tested(predictor: Any, data: str, reading: dict[str, Any]) -> Result:
     confusion = np.zeros((k + 1, k), dtype=np.int64)
     for block in blocks_for(predictor, data, reading, light=True):
         if block.y is None:
-            raise ValueError(f"{data}: the rows have no labels to compare with")
+            raise ValueError(f"{data}: the rows have no labels to compare with; --label COLUMN?")
         if getattr(block.y, "ndim", 1) != 1:
             raise ValueError("a model for lists of labels is not evaluated here: predict them")
         predicted = predictor.predict(block.X)

@@ -91,7 +91,7 @@ class LibsvmSource(Source):
         self._noticed_qids = self._warned_of_skips = self._consumed = False
         self._n_lines: dict[tuple[int, int], int] = {}  # by file and piece
         self._skipped: list[tuple[int, int, int, int, str]] = []
-        self.n_skipped = 0
+        self.n_skipped = self.n_dropped = 0
 
     @property
     def skipped(self) -> list[str]:
@@ -104,7 +104,7 @@ class LibsvmSource(Source):
         if self.once and self._consumed:
             raise DataError(f"{self.name} can be read only once: write it to a file, or a cache")
         self._consumed = True
-        self._skipped, self.n_skipped, self.bytes_read = [], 0, 0
+        self._skipped, self.n_skipped, self.n_dropped, self.bytes_read = [], 0, 0, 0
         todo: Iterator[Piece]
         if self._ranges is None:
             todo = prefetched(self._in_order())
@@ -113,6 +113,13 @@ class LibsvmSource(Source):
         for at, rows in mapped(self._rows_of, todo, self.n_threads):
             self.bytes_read += at.stop - at.start
             yield self._block(at, rows)
+        if self.n_dropped:
+            several = self.n_dropped > 1
+            warnings.warn(
+                f"{self.name}: {self.n_dropped:,} value{'s' * several} of features beyond the "
+                f"first {self.n_features:,} {'are' if several else 'is'} passed over",
+                stacklevel=2,
+            )
         if self.n_skipped and not self._warned_of_skips:
             self._warned_of_skips = True
             warnings.warn(
@@ -153,6 +160,7 @@ class LibsvmSource(Source):
                 self._skipped.append(fault)
         self._n_lines[at.file, at.number] = rows["n_lines"]
         self.n_skipped += rows["n_faults"]
+        self.n_dropped += rows["n_dropped"]
         if rows["n_qids"] and not self._noticed_qids:
             self._noticed_qids = True
             warnings.warn(f"{self.name}: qid is for ranking, and ignored here", stacklevel=3)

@@ -159,6 +159,8 @@ def files_of(path: str) -> list[str]:
     # Caches that lie beside their files are not files of their own.
     found = [p for p in found if not (p.endswith(_CACHE) and p.removesuffix(_CACHE) in found)]
     if not found:
+        if os.path.isdir(path):
+            raise FileNotFoundError(f"there is no file of data in the folder {path!r}")
         raise FileNotFoundError(f"there is no file {path!r}, nor any that matches it")
     return found
 

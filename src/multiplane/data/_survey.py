@@ -22,7 +22,8 @@ class Survey:
     Features that no block has had yet are zero in all of its rows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: list[str] | None = None) -> None:
+        self.names = names  # of features, for errors
         self.n_rows, self.sparse, self.n_values = 0, True, 0
         self.low, self.high, self.mean, self.spread = (np.zeros(0) for _ in range(4))
 
@@ -40,7 +41,7 @@ class Survey:
             X.sum_duplicates()
         values, width = (X.data if issparse(X) else X), X.shape[1]
         if not np.all(np.abs(values) <= _native.LARGEST):
-            raise DataError("the features contain NaN, infinity or numbers too large for float32")
+            raise DataError(self._fault(X, values))
         low, high, mean, spread = _of_sparse(X) if issparse(X) else _of_dense(X)
         rest = self.n_features - width  # zeros, in these rows
         low, high, mean, spread = (np.append(a, np.zeros(rest)) for a in (low, high, mean, spread))
@@ -53,6 +54,19 @@ class Survey:
         self.spread = self.spread + spread + apart**2 * (self.n_rows * n / total)
         self.n_rows, self.sparse = total, self.sparse and issparse(X)
         self.n_values += values.size
+
+    def _fault(self, X: Any, values: Any) -> str:
+        """Which value cannot be learnt from, and where it is."""
+        bad = ~(np.abs(values) <= _native.LARGEST)
+        if issparse(X):
+            place = int(np.argmax(bad))
+            row, column = np.searchsorted(X.indptr, place, "right") - 1, X.indices[place]
+            value = values[place]
+        else:
+            row, column = np.argwhere(bad)[0]
+            value = values[row, column]
+        name = f" ({self.names[column]})" if self.names is not None else ""
+        return f"row {self.n_rows + row}, column {column}{name}: {value} is not a feature's value"
 
     @property
     def fill(self) -> float:

@@ -265,8 +265,8 @@ def _numbers(column: Any, path: str, name: str, dtype: Any) -> Any:
         column = column.cast(pyarrow.float64())
     elif not (_is(kind, "integer") or _is(kind, "floating")):
         raise DataError(
-            f"{path}: column {name!r} holds {kind}, and features must be numbers; drop it, or "
-            f"encode it first"
+            f"{path}: column {name!r} holds {kind}, and features must be numbers; drop it, encode "
+            f"it first, or say label={name!r} (--label) if these are the labels"
         )
     with np.errstate(over="ignore"):  # becomes infinity, which the learners refuse
         return column.to_numpy().astype(dtype)

@@ -154,10 +154,13 @@ class StreamTraining:
     def _survey(self, rows: Iterable[Any]) -> None:
         """The number of features, and the scaler, before anything is learnt."""
         self._surveyed = True
-        seen = Survey()
+        seen = Survey(self.source.feature_names)
         for X in rows:
             self.position.width = max(self.position.width, X.shape[1])
-            seen.add(X)
+            try:
+                seen.add(X)
+            except DataError as error:
+                raise DataError(f"{self.source.name}, {error}") from None
         self.position.width = max(self.position.width, seen.n_features)
         self.position.dense = seen.fill >= _FULL
         if self.plan.scale is not None:
