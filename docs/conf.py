@@ -54,6 +54,8 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
+default_role = "py:obj"  # `AMMClassifier` in a docstring is a link
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's sections have them, in words
 numpydoc_show_class_members = False
 numpydoc_validation_checks: set[str] = set()
@@ -77,7 +79,7 @@ def _mathml(display: str) -> Callable[..., None]:
     def visit(page: Any, node: Any) -> None:
         formula = latex2mathml.converter.convert(node.astext(), display=display)
         if "\\" in formula:  # it says nothing of commands that it does not know
-            raise ValueError(f"no MathML for {node.astext()}: {formula}")
+            raise ValueError(f"{node.source}, line {node.line}: no MathML for {node.astext()}")
         page.body.append(formula)
         raise SkipNode
 
