@@ -26,7 +26,7 @@ struct Row {
 };
 
 // How many rows before its turn a shuffled row is asked for.
-constexpr std::int64_t kFarAhead = 12;
+constexpr std::int64_t kFarAhead = 24;
 
 // A view; whoever makes it keeps the arrays alive and has checked them (see check.hpp).
 struct Rows {
@@ -57,15 +57,19 @@ struct Rows {
   }
 
   // Ask for a row that comes soon: shuffled rows are far apart, and memory is slow to answer.
-  // Of long rows the machine fetches the rest by itself once reading has begun.
+  // Of long rows the machine fetches the rest by itself once reading has begun. kFarAhead long rows
+  // are more than the first-level cache holds, or can wait for at once: they go to the second level.
   void prefetch(std::int64_t i) const {
-    constexpr std::int64_t kLine = 64, kMost = 4096;
+    constexpr std::int64_t kLine = 64, kMost = 4096, kLong = 1024;
+    asm volatile("");  // or GCC takes a function that only prefetches for one without effect
     const Row r = row(i);
     const auto touch = [&](const void* p, std::int64_t size) {
       const char* c = static_cast<const char*>(p);
-      const std::int64_t bytes = r.n_values * size;
-      for (std::int64_t b = 0; b < (bytes < kMost ? bytes : kMost); b += kLine)
-        __builtin_prefetch(c + b);
+      const std::int64_t bytes = r.n_values * size < kMost ? r.n_values * size : kMost;
+      if (bytes > kLong)
+        for (std::int64_t b = 0; b < bytes; b += kLine) __builtin_prefetch(c + b, 0, 2);
+      else
+        for (std::int64_t b = 0; b < bytes; b += kLine) __builtin_prefetch(c + b);
     };
     touch(r.values, 4);
     if (kind == Kind::csr32) touch(r.indices, 4);
