@@ -8,6 +8,7 @@ doctest, and `make` and `pip` to a fresh clone.
 
 import gzip
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -119,6 +120,9 @@ def main(page: str) -> None:
     for line, language, code in blocks(text):
         if NEEDS_DATA.search(code) and data_directory() is None:
             print(f"{page}, line {line}: skipped, needs real data sets: set MULTIPLANE_DATA")
+            continue
+        if "$ cc " in code and shutil.which("cc") is None:
+            print(f"{page}, line {line}: skipped, needs a C compiler")
             continue
         match language:
             case "commands":
