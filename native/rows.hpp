@@ -56,9 +56,9 @@ struct Rows {
     }
   }
 
-  // Ask for a row that comes soon: shuffled rows are far apart, and memory is slow to answer. Of very
-  // long ones the machine fetches the rest by itself once reading has begun. kFarAhead long rows are
-  // more than the first-level cache holds, or can wait for at once: they go to the second.
+  // Ask for a row that comes soon: shuffled rows are far apart, and memory is slow to answer. Of
+  // very long ones the machine fetches the rest by itself once reading has begun. kFarAhead long
+  // rows are more than the first-level cache holds, or can wait for at once: they go to the second.
   void prefetch(std::int64_t i) const {
     constexpr std::int64_t kLine = 64, kMost = 4096, kLong = 1024;
     asm volatile("");  // or GCC takes a function that only prefetches for one without effect
