@@ -396,7 +396,9 @@ def test_a_test_of_another_format(at, capsys):
     dump_svmlight_file(X, y, "t.svm", zero_based=False)
     assert run(["train", "-e", "amm", "X.npy", "--labels", "y.npy", "m", "--test", "t.svm"]) == OK
     assert run(["train", "-e", "amm", "Xyw.npz", "--weight", "w", "m", "--test", "t.svm"]) == OK
-    capsys.readouterr()
+    assert "error on t.svm" in capsys.readouterr().err
+    assert run(["train", "-q", "-e", "amm", "t.svm", "m", "--test", "t.svm"]) == OK
+    assert "error on t.svm" in capsys.readouterr().err.splitlines()[-1]
     words = ["train", "-e", "amm", "X.npy", "--labels", "y.npy", "m", "--test", "X.npy"]
     assert run(words) == USAGE
     assert "put a test into an npz file" in capsys.readouterr().err

@@ -201,11 +201,10 @@ def command(
             from multiplane.cli._evaluate import tested
 
             result = tested(compile(fitted), test, test_reading)
-            watcher.say(
-                f"error on {test}: {100 * result.error:.2f} % of {result.n_rows:,} rows",
-                test_error=result.error,
-                test_rows=result.n_rows,
-            )
+            said = f"error on {test}: {100 * result.error:.2f} % of {result.n_rows:,} rows"
+            watcher.say(said, test_error=result.error, test_rows=result.n_rows)
+            if quiet:  # it was asked for, unlike progress
+                click.echo(said, err=True)
 
 
 def _made(name: str, parameters: dict[str, Any]) -> Any:

@@ -120,8 +120,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     step : float, default=3.0
         How far a step moves a row's scores at first, in margins.
     sharing : float, default=2.0
-        In margins: hyperplanes this near to the winner get a share of its step. In `fit` it shrinks
-        to nothing during the first half of the passes. 0: steps are the winner's alone.
+        Hyperplanes this many margins below the winner, or nearer, get a share of its step. In `fit`
+        it shrinks to nothing during the first half of the passes. 0: steps are the winner's alone.
     max_iter : int or "auto", default="auto"
         Passes over the data. "auto": 20 to 100, the more the smaller data and model are.
     {common}
