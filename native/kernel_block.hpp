@@ -127,7 +127,7 @@ LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order
     const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(most, n - k));
     for (int r = 1; r < in_block; ++r) block.rows[r] = rows.row(number(k + r));
     for (int r = 0; r < in_block; ++r) {
-      if (order && k + r + kFarAhead < n) rows.prefetch(order[k + r + kFarAhead]);
+      if (order) rows.look_ahead(order, k + r, n, y);
       const Row& x = block.rows[r];
       if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
         counts.bad_row = number(k + r);

@@ -43,7 +43,7 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
     for (int r = 1; r < in_block; ++r) block[r] = rows.row(number(k + r));
     for (; n_checked < k + in_block; ++n_checked) {
       const Row& x = block[n_checked - k];
-      if (order && n_checked + kFarAhead < n) rows.prefetch(order[n_checked + kFarAhead]);
+      if (order) rows.look_ahead(order, n_checked, n, y);
       if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
         counts.bad_row = number(n_checked);
         return counts;

@@ -56,17 +56,26 @@ struct Rows {
     }
   }
 
-  // Ask for a row that comes soon: shuffled rows are far apart, and memory is slow to answer. Of
-  // very long ones the machine fetches the rest by itself once reading has begun. kFarAhead long
-  // rows are more than the first-level cache holds, or can wait for at once: they go to the second.
-  void prefetch(std::int64_t i) const {
-    constexpr std::int64_t kLine = 64, kMost = 4096, kLong = 1024;
+  // Shuffled rows are far apart, and memory is slow to answer: ask for the row that comes kFarAhead
+  // steps after the k-th, for its label, and for where a still later one begins. Of very long rows the
+  // machine fetches the rest by itself once reading has begun. All but short ones go to the second-level
+  // cache: the first has neither room for so many nor enough lines that it can wait for at once.
+  void look_ahead(const std::int64_t* order, std::int64_t k, std::int64_t n,
+                  const std::int32_t* y) const {
+    constexpr std::int64_t kLine = 64, kMost = 4096, kShort = 256;
     asm volatile("");  // or GCC takes a function that only prefetches for one without effect
+    if (kind != Kind::dense && k + 2 * kFarAhead < n) {
+      const std::int64_t size = kind == Kind::csr32 ? 4 : 8;
+      __builtin_prefetch(static_cast<const char*>(indptr) + order[k + 2 * kFarAhead] * size);
+    }
+    if (k + kFarAhead >= n) return;
+    const std::int64_t i = order[k + kFarAhead];
+    __builtin_prefetch(y + i);
     const Row r = row(i);
     const auto touch = [&](const void* p, std::int64_t size) {
       const char* c = static_cast<const char*>(p);
       const std::int64_t bytes = r.n_values * size < kMost ? r.n_values * size : kMost;
-      if (bytes > kLong)
+      if (bytes > kShort)
         for (std::int64_t b = 0; b < bytes; b += kLine) __builtin_prefetch(c + b, 0, 2);
       else
         for (std::int64_t b = 0; b < bytes; b += kLine) __builtin_prefetch(c + b);

@@ -492,3 +492,29 @@ def test_rows_that_belong_to_no_hyperplane():
         assert learner.assign(rows, np.array([code], dtype=np.int32)).tolist() == [-1]
     with pytest.raises(ValueError, match="y and X differ"):
         learner.assign(rows, np.array([1, 1], dtype=np.int32))
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_indices_out_of_order_are_found_wherever_they_stand(index):
+    """All indices are read in parts of 65,536: faults at the ends of parts and of rows, and empty
+    rows between."""
+    width, n = 5, 3 * 65_536 + 7
+    lengths = np.random.RandomState(0).choice([0, 1, 2, width], size=n // 2)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
+    assert indptr[-1] > 2 * 65_536 + 2
+    indices = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)).astype(index)
+    values = np.ones(len(indices), dtype=np.float32)
+    assert _native.csr_rows(values, indices, indptr, width).canonical
+    for part in (0, 1, 2):
+        for k in range(max(1, 65_536 * part - 2), 65_536 * part + 3):
+            outside = indices.copy()
+            for fault in (-1, width, np.iinfo(index).max, np.iinfo(index).min):
+                outside[k] = fault
+                row = np.searchsorted(indptr, k, side="right") - 1
+                with pytest.raises(ValueError, match=f"row {row}"):
+                    _native.csr_rows(values, outside, indptr, width)
+            twice = indices.copy()
+            twice[k] = twice[k - 1]
+            rises = np.diff(twice, prepend=-1) > 0
+            rises[indptr[indptr < len(twice)]] = True
+            assert _native.csr_rows(values, twice, indptr, width).canonical == rises.all()
