@@ -115,10 +115,12 @@ def test_the_same_command_gives_the_same_bytes_and_those_of_the_library(at):
 def test_progress_is_a_table_or_json(at, capsys):
     assert run(["train", "-e", "amm", "--log", "lines", "train.svm", "m.mpl"]) == OK
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].split() == ["rows", "pass", "error", "since", "last", "size", "rows/s"]
-    assert [line.split()[0] for line in lines[1:4]] == ["1,000", "2,000", "4,000"]
+    assert lines[0] == "AMMClassifier on train.svm"  # before any row is read
+    assert lines[1].split() == ["rows", "pass", "error", "since", "last", "size", "rows/s"]
+    assert [line.split()[0] for line in lines[2:5]] == ["1,000", "2,000", "4,000"]
     assert run(["train", "-e", "amm", "--log", "json", "train.svm", "m.mpl"]) == OK
-    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    first, *events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert first == {"event": "message", "message": "AMMClassifier on train.svm"}
     assert {"rows", "error", "error_since_last", "rows_per_second", "done"} <= events[0].keys()
     assert [event["rows"] for event in events[:3]] == [1_000, 2_000, 4_000]
     halves = events[0]["error"], events[1]["error_since_last"]
@@ -293,6 +295,28 @@ def test_predictions_are_those_of_the_model(at, capsys):
     assert np.allclose(scores[:, 1] - scores[:, 0], model.decision_function(X), rtol=1e-5)
     assert run(["evaluate", "test.svm", "model.mpl"]) == OK
     assert f"error {100 * (1 - model.score(X, y)):.2f} %" in capsys.readouterr().out
+
+
+def test_evaluate_counts_by_weight(at, capsys):
+    pytest.importorskip("pyarrow")
+    X, y, _ = multiplane.data.open_source("test.svm").load()
+    X, model = X.toarray(), multiplane.load("model.mpl")
+    weight = np.random.RandomState(0).choice([0.0, 0.5, 3.0], size=len(y))
+    names = [f"x{j}" for j in range(X.shape[1])]
+    rows = [",".join(map(str, row)) for row in np.column_stack([y, weight, X]).tolist()]
+    pathlib.Path("weighed.csv").write_text("\n".join([",".join(["y", "w", *names]), *rows]))
+    words = ["evaluate", "--label", "y", "--weight", "w", "weighed.csv", "model.mpl"]
+    assert run(words) == OK
+    error = 1 - model.score(X, y, sample_weight=weight)
+    said = capsys.readouterr().out
+    assert f"error {100 * error:.2f} % of {len(y):,} rows, by weight" in said
+    assert run([*words[:1], "--json", *words[1:]]) == OK
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["error"] == pytest.approx(error)
+    assert facts["rows"] == len(y)
+    assert [entry["weight"] for entry in facts["classes"]] == [
+        pytest.approx(weight[y == label].sum()) for label in (0, 1)
+    ]
 
 
 def test_predict_does_not_import_scikit_learn(at):

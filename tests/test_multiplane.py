@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -87,6 +88,7 @@ def test_trials_are_shown(capsys):
     out = capsys.readouterr().out
     assert "trial" in out
     assert "n_hyperplanes=30" in out
+    assert re.search(r"chosen scale='\w+', alpha=\S+, n_hyperplanes=\d+  for 200 rows", out)
     assert "pass 2/2" in out
 
 

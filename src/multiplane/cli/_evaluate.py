@@ -19,27 +19,25 @@ _MOST_CLASSES = 20  # in the table for people
 
 @dataclass(frozen=True)
 class Result:
-    """Counts of a test."""
+    """Counts of a test, or sums of weights where rows have some."""
 
     labels: list[Any]  # of the model
-    confusion: NDArray[np.int64]  # true by predicted; the last row is of labels unknown to it
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.confusion.sum())
+    confusion: NDArray[Any]  # true by predicted; the last row is of labels unknown to it
+    n_rows: int
+    weighted: bool
 
     @property
     def error(self) -> float:
-        return 1 - float(np.trace(self.confusion[:-1])) / max(1, self.n_rows)
+        return 1 - float(np.trace(self.confusion[:-1]) / self.confusion.sum())
 
     def table(self) -> list[dict[str, Any]]:
-        """Of each class: rows, precision and recall."""
+        """Of each class: rows or their weight, precision and recall."""
         right = np.diag(self.confusion[:-1])
         true, said = self.confusion[:-1].sum(axis=1), self.confusion.sum(axis=0)
         return [
             {
                 "class": label,
-                "rows": int(true[i]),
+                "weight" if self.weighted else "rows": true[i].item(),
                 "precision": float(right[i] / said[i]) if said[i] else None,
                 "recall": float(right[i] / true[i]) if true[i] else None,
             }
@@ -51,7 +49,8 @@ def tested(predictor: Any, data: str, reading: dict[str, Any]) -> Result:
     """Go through the data once."""
     classes = np.asarray(predictor.classes_)
     k = len(classes)
-    confusion = np.zeros((k + 1, k), dtype=np.int64)
+    confusion = np.zeros((k + 1, k))
+    n_rows, weighted = 0, False
     for block in blocks_for(predictor, data, reading, light=True):
         if block.y is None:
             raise ValueError(f"{data}: the rows have no labels to compare with; --label COLUMN?")
@@ -59,10 +58,15 @@ def tested(predictor: Any, data: str, reading: dict[str, Any]) -> Result:
             raise ValueError("a model for lists of labels is not evaluated here: predict them")
         predicted = predictor.predict(block.X)
         true, said = _codes(block.y, classes), _codes(predicted, classes)
-        np.add.at(confusion, (true, said), 1)
+        weight = block.sample_weight
+        weighted |= weight is not None
+        np.add.at(confusion, (true, said), 1.0 if weight is None else weight)
+        n_rows += block.n_rows
     if not confusion.any():
-        raise ValueError(f"{data}: there are no rows")
-    return Result(classes.tolist(), confusion)
+        raise ValueError(f"{data}: there are no rows{' with a weight' if n_rows else ''}")
+    return Result(
+        classes.tolist(), confusion if weighted else confusion.astype(np.int64), n_rows, weighted
+    )
 
 
 def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
@@ -84,7 +88,8 @@ def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @reading
 def command(data: str, model: str, as_json: bool, reading: dict[str, Any]) -> None:
-    """Test MODEL on DATA: error, and precision and recall of each class."""
+    """Test MODEL on DATA: error, and precision and recall of each class; by weight, if rows have
+    one (--weight)."""
     from multiplane.persistence._compile import compile
 
     check_order(data, model)
@@ -100,17 +105,17 @@ def command(data: str, model: str, as_json: bool, reading: dict[str, Any]) -> No
         }
         click.echo(json.dumps(facts))
         return
-    click.echo(f"error {100 * result.error:.2f} % of {result.n_rows:,} rows")
-    table = result.table()
-    click.echo(f"{'class':>12} {'rows':>12} {'precision':>10} {'recall':>8}")
+    by_weight = ", by weight" if result.weighted else ""
+    click.echo(f"error {100 * result.error:.2f} % of {result.n_rows:,} rows{by_weight}")
+    table, amount = result.table(), "weight" if result.weighted else "rows"
+    click.echo(f"{'class':>12} {amount:>12} {'precision':>10} {'recall':>8}")
     for entry in table[:_MOST_CLASSES]:
         shares = [
             f"{entry[k]:.4f}" if entry[k] is not None else "-" for k in ("precision", "recall")
         ]
-        click.echo(f"{entry['class']!s:>12} {entry['rows']:>12,} {shares[0]:>10} {shares[1]:>8}")
+        click.echo(f"{entry['class']!s:>12} {entry[amount]:>12,} {shares[0]:>10} {shares[1]:>8}")
     if len(table) > _MOST_CLASSES:
         click.echo(f"{'…':>12} {len(table) - _MOST_CLASSES} more classes: --json has all of them")
-    if unknown := int(result.confusion[-1].sum()):
-        click.echo(
-            f"{unknown:,} rows have labels that the model does not know, and count as errors"
-        )
+    if unknown := result.confusion[-1].sum().item():
+        who = "of the weight has" if result.weighted else "rows have"
+        click.echo(f"{unknown:,} {who} labels that the model does not know, and count as errors")

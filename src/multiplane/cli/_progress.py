@@ -21,6 +21,7 @@ class Facts:
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.first_row: int | None = None
+        self.first_told: tuple[int, float] | None = None  # rows and seconds: starting up is no rate
         self.last = (0, 0)  # rows judged and mistakes, of all passes, at the last line
         self.next = _FIRST
 
@@ -31,7 +32,11 @@ class Facts:
             self.next = max(self.next, self.first_row)
         n_bytes = progress.source.n_bytes or 0
         learner = progress.estimator._training.learner
-        rows = progress.rows - self.first_row
+        rows, since = self.first_row, 0.0
+        if self.first_told is None:
+            self.first_told = progress.rows, seconds
+        elif progress.rows > self.first_told[0]:
+            rows, since = self.first_told
         return {
             "pass": progress.n_iter,
             "passes": progress.max_iter,
@@ -39,7 +44,7 @@ class Facts:
             "error": progress.error,
             "size": len(learner),
             "seconds": seconds,
-            "rows_per_second": rows / max(seconds, 1e-9),
+            "rows_per_second": (progress.rows - rows) / max(seconds - since, 1e-9),
             "bytes": progress.bytes_read + (progress.n_iter - 1) * n_bytes,
             "done": progress.done,
         }

@@ -179,6 +179,7 @@ def command(
         open_source(test, **test_reading)
     source = open_source(data, cache=cache_file or cache, **reading)
     with _progress.chosen(log, quiet) as watcher:
+        watcher.say(f"{type(made).__name__} on {data}")
         if hasattr(made, "fit_stream"):
             if source.once and parameters["max_iter"] is None:
                 watcher.say(f"{data} can be read only once: one pass; with --cache-file FILE, more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from numbers import Integral, Real
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from multiplane._arrays import Place
 from multiplane.estimators._docs import fill
 from multiplane.estimators._least_squares_base import LeastSquaresClassifier, learnt
+from multiplane.estimators._monitor import Monitor
 from multiplane.features import FeatureSubset, RandomFourier
 from multiplane.features._base import Source
 from multiplane.links import Identity, Link, Logistic, Softmax
@@ -474,7 +476,6 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
         sums: Any = ((),) * int(self.n_models)
         if before is not None:
             sums = before.sums
-            self._check_goes_on(len(sums[0]), len(sums))
         for step in stagewise(
             task,
             self._source,
@@ -531,17 +532,30 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
 
         return score
 
-    def _check_goes_on(self, n_stages: int, n_models: int) -> None:
+    def _train(self, task: Task, monitor: Monitor, again: bool, checkpoint: Any = None) -> None:
+        if again and not self._has_more_to_learn():
+            warnings.warn(
+                f"all n_stages={self.n_stages} stages are there: nothing is learnt; raise n_stages "
+                f"to go on, or set warm_start=False to start anew",
+                stacklevel=4,
+            )
+            monitor.finish()
+            return
+        super()._train(task, monitor, again, checkpoint)
+
+    def _has_more_to_learn(self) -> bool:
+        n_stages, n_models = len(self._model.sums[0]), len(self._model.sums)
         if n_models != self.n_models:
             raise ValueError(
                 f"n_models was {n_models} and is {self.n_models}; change it back, or set "
                 f"warm_start=False to start anew"
             )
-        if self.n_stages <= n_stages:
+        if self.n_stages < n_stages:
             raise ValueError(
-                f"n_stages={self.n_stages} must be above the {n_stages} stages that are there, to "
-                f"go on with warm_start=True"
+                f"n_stages={self.n_stages} is below the {n_stages} stages that are there; raise it "
+                f"to go on, or set warm_start=False to start anew"
             )
+        return self.n_stages > n_stages
 
     def _to_probabilities(self) -> Any:
         return self._stage_link() or super()._to_probabilities()

@@ -249,6 +249,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
         self.settings_ = self._choose(X, y, weight, n_classes, n_rows, random, try_settings)
+        if self.verbose and self.trials_:
+            self._say("chosen", self.settings_, f"for {n_rows:,} rows")
         self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
         self.alpha_ = self.settings_["alpha"]
         start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
@@ -328,8 +330,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _tried(self, trial: Trial) -> None:
         self.trials_.append({**trial.settings, "error": trial.error})
         if self.verbose:
-            words = ", ".join(f"{name}={value!r}" for name, value in trial.settings.items())
-            print(f"[{type(self).__name__}] trial {words}  error {trial.error:.4f}", flush=True)
+            self._say("trial", trial.settings, f"error {trial.error:.4f}")
+
+    def _say(self, what: str, settings: dict[str, Any], more: str) -> None:
+        words = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        print(f"[{type(self).__name__}] {what} {words}  {more}", flush=True)
 
     def _learner(self, start: Start, alpha: float, n_classes: int) -> _native.Learner:
         learner = _native.Learner(
