@@ -42,15 +42,13 @@ void Merging::look(const Support& support, const Newest& newest, int m) {
   const KernelMachine& machine = support.machine();
   const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
   dots_.resize(lanes);
-  kernels_.resize(lanes);
   if (m == newest.slot) {
     std::copy_n(newest.dots, lanes, dots_.begin());
-    std::copy_n(newest.kernels, lanes, kernels_.begin());
     return;
   }
   x_.resize(static_cast<std::size_t>(machine.n_features()));
   machine.copy_vector(m, x_.data());
-  support.row(x_.data(), machine.squared_norm_of(m), dots_.data(), kernels_.data());
+  support.products(x_.data(), dots_.data());
 }
 
 Partner Merging::partner(const Support& support, int m) {
@@ -114,6 +112,8 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
     // <f, alpha_m k_m + alpha_n k_n - alpha_z k_z>, with alpha_z = alpha_m k(m,z) + alpha_n k(n,z)
     const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
     f_.resize(static_cast<std::size_t>(machine.n_classes()));
+    kernels_.resize(lanes);
+    support.kernels(dots_.data(), machine.squared_norm_of(m), kernels_.data());
     support.evaluate(kernels_.data(), f_.data());
     change.inner = support.inner(m, f_.data());
     x_.resize(static_cast<std::size_t>(d));
@@ -125,8 +125,7 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
     support.evaluate(kernels_.data(), f_.data());
     change.inner += support.inner(n, f_.data());
     for (std::size_t i = 0; i < lanes; ++i) dots_[i] += h * (dots_m_[i] - dots_[i]);
-    loops().kernel(machine.kernel(), dots_.data(), loops().squared_norm(z_.data(), d),
-                   machine.squared_norms(), machine.n_tiles(), kernels_.data());
+    support.kernels(dots_.data(), loops().squared_norm(z_.data(), d), kernels_.data());
     support.evaluate(kernels_.data(), f_.data());
     change.inner -=
         merge.k_mz * support.inner(m, f_.data()) + merge.k_nz * support.inner(n, f_.data());

@@ -63,7 +63,7 @@ class Merging : public Maintenance {
               const std::function<void(double)>& moved) override;
 
  private:
-  // Dots and kernel values of support vector m with all lanes.
+  // Products of support vector m with all lanes, into dots_.
   void look(const Support& support, const Newest& newest, int m);
   // The best partner for m, which look() has seen, among those that are not smaller.
   Partner partner(const Support& support, int m);

@@ -27,18 +27,34 @@ constexpr int rows_at_once() {
   const int rows = kAccumulators / kRegistersPerTile;
   return rows < multiplane::kMaxBlock ? rows : multiplane::kMaxBlock;
 }
+// More would be more streams from memory than the machine follows.
+constexpr int kMostTiles = 6;
 constexpr int tiles_at_once(int rows) {
   const int tiles = kAccumulators / (kRegistersPerTile * rows);
-  return tiles < 1 ? 1 : tiles;
+  return tiles < 1 ? 1 : tiles < kMostTiles ? tiles : kMostTiles;
 }
 
-// R rows x T tiles over the features [begin, end): R*T independent chains hide the latency of fma.
+// Some features of dense rows: those of the first chunk begin with the constant feature.
+struct Chunk {
+  std::int64_t begin, end, n_features;
+  float bias;
+};
+
+// R rows x T tiles over a chunk: R*T independent chains hide the latency of fma.
 template <int R, int T>
-MP_INLINE void score_chunk(const float* const* rows, std::int64_t begin, std::int64_t end,
-                           const float* const* tiles, int stride, float* scores) {
+MP_INLINE void score_chunk(const float* const* rows, const Chunk& chunk, const float* const* tiles,
+                           int stride, float* scores) {
+  const auto [begin, end, n_features, bias] = chunk;
   F16 acc[R][T];
-  for (int r = 0; r < R; ++r)
-    for (int q = 0; q < T; ++q) acc[r][q] = load(scores + r * stride + q * kLanes);
+  if (begin == 0) {
+    for (int q = 0; q < T; ++q) {
+      acc[0][q] = fma(splat(bias), load(tiles[q] + n_features * kLanes), splat(0.0f));
+      for (int r = 1; r < R; ++r) acc[r][q] = acc[0][q];
+    }
+  } else {
+    for (int r = 0; r < R; ++r)
+      for (int q = 0; q < T; ++q) acc[r][q] = load(scores + r * stride + q * kLanes);
+  }
   for (std::int64_t f = begin; f < end; ++f) {
     F16 u[T];
     for (int q = 0; q < T; ++q) u[q] = load(tiles[q] + f * kLanes);
@@ -52,21 +68,49 @@ MP_INLINE void score_chunk(const float* const* rows, std::int64_t begin, std::in
 }
 
 template <int R, int T>
-MP_INLINE int score_tiles(const float* const* rows, std::int64_t begin, std::int64_t end,
-                          const float* const* tiles, int q, int n_tiles, float* scores) {
+MP_INLINE int score_tiles(const float* const* rows, const Chunk& chunk, const float* const* tiles,
+                          int q, int n_tiles, float* scores) {
   for (; q + T <= n_tiles; q += T)
-    score_chunk<R, T>(rows, begin, end, tiles + q, n_tiles * kLanes, scores + q * kLanes);
+    score_chunk<R, T>(rows, chunk, tiles + q, n_tiles * kLanes, scores + q * kLanes);
   return q;
 }
 
 template <int R>
-void score_rows(const float* const* rows, std::int64_t begin, std::int64_t end,
-                const float* const* tiles, int n_tiles, float* scores) {
+void score_rows(const float* const* rows, const Chunk& chunk, const float* const* tiles, int n_tiles,
+                float* scores) {
   constexpr int T = tiles_at_once(R);
-  int q = score_tiles<R, T>(rows, begin, end, tiles, 0, n_tiles, scores);
-  if constexpr (T > 4) q = score_tiles<R, 4>(rows, begin, end, tiles, q, n_tiles, scores);
-  if constexpr (T > 2) q = score_tiles<R, 2>(rows, begin, end, tiles, q, n_tiles, scores);
-  if constexpr (T > 1) score_tiles<R, 1>(rows, begin, end, tiles, q, n_tiles, scores);
+  int q = score_tiles<R, T>(rows, chunk, tiles, 0, n_tiles, scores);
+  if constexpr (T > 4) q = score_tiles<R, 4>(rows, chunk, tiles, q, n_tiles, scores);
+  if constexpr (T > 2) q = score_tiles<R, 2>(rows, chunk, tiles, q, n_tiles, scores);
+  if constexpr (T > 1) score_tiles<R, 1>(rows, chunk, tiles, q, n_tiles, scores);
+}
+
+void score_dense(const float* const* rows, int n_rows, std::int64_t n_features, float bias,
+                 const float* const* tiles, int n_tiles, float* scores) {
+  const int stride = n_tiles * kLanes;
+  std::int64_t begin = 0;
+  do {  // once without features, too: there is the constant one
+    const std::int64_t rest_features = n_features - begin;
+    const std::int64_t end = begin + (rest_features < kFeatureChunk ? rest_features : kFeatureChunk);
+    const Chunk chunk{begin, end, n_features, bias};
+    constexpr int R = rows_at_once();
+    int r = 0;
+    for (; r + R <= n_rows; r += R)
+      score_rows<R>(rows + r, chunk, tiles, n_tiles, scores + r * stride);
+    const float* const* rest = rows + r;
+    float* out = scores + r * stride;
+    switch (n_rows - r) {
+      case 7: score_rows<7>(rest, chunk, tiles, n_tiles, out); break;
+      case 6: score_rows<6>(rest, chunk, tiles, n_tiles, out); break;
+      case 5: score_rows<5>(rest, chunk, tiles, n_tiles, out); break;
+      case 4: score_rows<4>(rest, chunk, tiles, n_tiles, out); break;
+      case 3: score_rows<3>(rest, chunk, tiles, n_tiles, out); break;
+      case 2: score_rows<2>(rest, chunk, tiles, n_tiles, out); break;
+      case 1: score_rows<1>(rest, chunk, tiles, n_tiles, out); break;
+      default: break;
+    }
+    begin = end;
+  } while (begin < n_features);
 }
 
 void start_with_intercept(std::int64_t n_features, float bias, const float* const* tiles,
@@ -74,33 +118,6 @@ void start_with_intercept(std::int64_t n_features, float bias, const float* cons
   const F16 b = splat(bias), zero = splat(0.0f);
   for (int q = 0; q < n_tiles; ++q)
     store(scores + q * kLanes, fma(b, load(tiles[q] + n_features * kLanes), zero));
-}
-
-void score_dense(const float* const* rows, int n_rows, std::int64_t n_features, float bias,
-                 const float* const* tiles, int n_tiles, float* scores) {
-  const int stride = n_tiles * kLanes;
-  for (int r = 0; r < n_rows; ++r)
-    start_with_intercept(n_features, bias, tiles, n_tiles, scores + r * stride);
-  for (std::int64_t begin = 0; begin < n_features; begin += kFeatureChunk) {
-    const std::int64_t rest_features = n_features - begin;
-    const std::int64_t end = begin + (rest_features < kFeatureChunk ? rest_features : kFeatureChunk);
-    constexpr int R = rows_at_once();
-    int r = 0;
-    for (; r + R <= n_rows; r += R)
-      score_rows<R>(rows + r, begin, end, tiles, n_tiles, scores + r * stride);
-    const float* const* rest = rows + r;
-    float* out = scores + r * stride;
-    switch (n_rows - r) {
-      case 7: score_rows<7>(rest, begin, end, tiles, n_tiles, out); break;
-      case 6: score_rows<6>(rest, begin, end, tiles, n_tiles, out); break;
-      case 5: score_rows<5>(rest, begin, end, tiles, n_tiles, out); break;
-      case 4: score_rows<4>(rest, begin, end, tiles, n_tiles, out); break;
-      case 3: score_rows<3>(rest, begin, end, tiles, n_tiles, out); break;
-      case 2: score_rows<2>(rest, begin, end, tiles, n_tiles, out); break;
-      case 1: score_rows<1>(rest, begin, end, tiles, n_tiles, out); break;
-      default: break;
-    }
-  }
 }
 
 // The k-th non-zeros of R rows at a time, for k in [begin, end): independent chains again. Rows near
@@ -169,7 +186,7 @@ void score_sparse(const multiplane::NonZeros<Index>* rows, int n_rows, std::int6
   int q = 0;
   if (n_rows == 1) {
     // A single row has only its tiles to hide latency with: as many as there are registers.
-    constexpr int T = tiles_at_once(1) < 6 ? tiles_at_once(1) : 6;
+    constexpr int T = tiles_at_once(1);
     for (; q + T <= n_tiles; q += T) score_group<T>(sorted, 1, tiles + q, target, q * kLanes);
     switch (n_tiles - q) {
       case 5: score_group<5>(sorted, 1, tiles + q, target, q * kLanes); return;
@@ -185,9 +202,21 @@ void score_sparse(const multiplane::NonZeros<Index>* rows, int n_rows, std::int6
 }
 
 bool all_within(const float* values, std::int64_t n, float largest) {
-  unsigned bad = 0;
-  for (std::int64_t k = 0; k < n; ++k) bad |= !(__builtin_fabsf(values[k]) <= largest);
-  return !bad;
+  if (n < kLanes) {
+    bool fine = true;
+    for (std::int64_t k = 0; k < n; ++k) fine &= __builtin_fabsf(values[k]) <= largest;
+    return fine;
+  }
+  const float beyond = __builtin_nextafterf(largest, __builtin_huge_valf());
+  const F16 high = splat(beyond), low = splat(-beyond);
+  std::uint32_t fine = 0xffff;
+  const auto check = [&](const float* p) {
+    const F16 x = load(p);
+    fine &= bits(both(less(low, x), less(x, high)));  // neither is true of NaN
+  };
+  for (std::int64_t k = 0; k + kLanes <= n; k += kLanes) check(values + k);
+  check(values + n - kLanes);
+  return fine == 0xffff;
 }
 
 std::int64_t non_zeros(const float* row, std::int64_t n, float* values, std::int32_t* indices) {
@@ -330,8 +359,12 @@ MP_INLINE void weigh_classes(const float* const* coef, const float* k, int n_til
 
 void weigh(const float* const* coef, int n_classes, const float* k, int n_tiles, float* out) {
   int c = 0;
-  for (; c + 4 <= n_classes; c += 4) weigh_classes<4>(coef + c, k, n_tiles, out + c);
+  for (; c + 8 <= n_classes; c += 8) weigh_classes<8>(coef + c, k, n_tiles, out + c);
   switch (n_classes - c) {
+    case 7: weigh_classes<7>(coef + c, k, n_tiles, out + c); break;
+    case 6: weigh_classes<6>(coef + c, k, n_tiles, out + c); break;
+    case 5: weigh_classes<5>(coef + c, k, n_tiles, out + c); break;
+    case 4: weigh_classes<4>(coef + c, k, n_tiles, out + c); break;
     case 3: weigh_classes<3>(coef + c, k, n_tiles, out + c); break;
     case 2: weigh_classes<2>(coef + c, k, n_tiles, out + c); break;
     case 1: weigh_classes<1>(coef + c, k, n_tiles, out + c); break;
@@ -412,54 +445,69 @@ MP_INLINE void keep_best(F16 cost, const std::int32_t* lanes, multiplane::Partne
   }
 }
 
+// The distance s beyond which no merge costs as little as this: the bound in its two terms, which lies
+// between them, with the greatest h and b that can be, 1/2 and c.
+MP_INLINE float reach(float cost) {
+  cost *= 1.001f;
+  if (!(cost < 1)) return -kMinusInfinity;
+  const float across = -2.0f * __builtin_log1pf(-cost);
+  const float along = -1.41421356f * __builtin_log1pf(-__builtin_sqrtf(cost));
+  return 1.001f * (across < along ? along : across);
+}
+
 multiplane::Partner partner(const float* exponents, float a, const float* b, const float* c,
                             int self, int n_tiles, multiplane::PartnerRoom& room) {
-  const F16 zero = splat(0.0f), infinite = splat(-kMinusInfinity);
+  const F16 infinite = splat(-kMinusInfinity);
   const F16 inverse = splat(1.0f / a), smallest = splat(a);
   const auto scaled = [&](const float* p, int q) { return mul(load(p + q * kLanes), inverse); };
-  float* bounds = room.bounds;
+  // Lanes that are smaller than a, among them the empty ones, are not candidates.
+  float* distances = room.distances;
+  for (int q = 0; q < n_tiles; ++q)
+    store(distances + q * kLanes, select(less(load(c + q * kLanes), smallest), infinite,
+                                         load(exponents + q * kLanes)));
+  distances[self] = -kMinusInfinity;
   F16 least = infinite;
-  for (int q = 0; q < n_tiles; ++q) {
-    // Lanes that are smaller than a, among them the empty ones, are not candidates.
-    const F16 bound = merge_bound(load(exponents + q * kLanes), scaled(b, q), scaled(c, q));
-    const F16 allowed = select(less(load(c + q * kLanes), smallest), infinite, bound);
-    store(bounds + q * kLanes, allowed);
-    least = min(least, allowed);
-  }
-  if (bounds[self] == -max_lane(sub(zero, least))) {  // then what is least without it?
-    bounds[self] = -kMinusInfinity;
-    least = infinite;
-    for (int q = 0; q < n_tiles; ++q) least = min(least, load(bounds + q * kLanes));
-  }
-  bounds[self] = -kMinusInfinity;
-  const float lowest = -max_lane(sub(zero, least));
-  if (!(lowest < -kMinusInfinity)) return {-1, 0.0f};
+  for (int q = 0; q < n_tiles; ++q) least = min(least, load(distances + q * kLanes));
+  const float nearest = -max_lane(sub(splat(0.0f), least));
+  if (!(nearest < -kMinusInfinity)) return {-1, 0.0f};
 
-  // The most promising tile first. Of the others only lanes that could be better are looked at,
-  // gathered close together: their costs are long chains of operations.
+  // The tile of the nearest one first. Of the others only lanes that could be better are looked at,
+  // gathered close together: those near enough, then those whose bound is low enough.
   int first = 0;
-  while (!bits(equal(load(bounds + first * kLanes), splat(lowest)))) ++first;
-  const auto possible = [&](int q) { return less(load(bounds + q * kLanes), infinite); };
+  while (!bits(equal(load(distances + first * kLanes), splat(nearest)))) ++first;
   for (int i = 0; i < kLanes; ++i) room.lanes[i] = first * kLanes + i;
   multiplane::Partner best{-1, -kMinusInfinity};
-  keep_best(select(possible(first),
+  keep_best(select(less(load(distances + first * kLanes), infinite),
                    merge_cost(load(exponents + first * kLanes), scaled(b, first), scaled(c, first)),
                    infinite),
             room.lanes, best);
+  const F16 farthest = splat(reach(best.cost));
   int n = 0;
   for (int q = 0; q < n_tiles; ++q) {
-    if (q == first) continue;
-    const M16 hopeful = and_not(possible(q), less(splat(best.cost), load(bounds + q * kLanes)));
-    if (!bits(hopeful)) continue;
-    compress(load(exponents + q * kLanes), hopeful, room.s + n);
-    compress(scaled(b, q), hopeful, room.b + n);
-    compress(scaled(c, q), hopeful, room.c + n);
-    n += compress_lanes(hopeful, q * kLanes, room.lanes + n);
+    const F16 s = load(distances + q * kLanes);
+    const M16 near = and_not(less(s, infinite), less(farthest, s));
+    if (q == first || !bits(near)) continue;
+    compress(s, near, room.s + n);
+    compress(scaled(b, q), near, room.b + n);
+    compress(scaled(c, q), near, room.c + n);
+    n += compress_lanes(near, q * kLanes, room.lanes + n);
   }
-  for (int i = 0; i < n; i += kLanes) {
+  store(room.s + n, infinite);  // beyond the last one there is nobody
+  int n_hopeful = 0;
+  for (int i = 0; i < n; i += kLanes) {  // in place: what is written over has been read
+    const F16 s = load(room.s + i), b_over_a = load(room.b + i), c_over_a = load(room.c + i);
+    const M16 hopeful = and_not(less(s, infinite),
+                                less(splat(best.cost), merge_bound(s, b_over_a, c_over_a)));
+    compress(s, hopeful, room.s + n_hopeful);
+    compress(b_over_a, hopeful, room.b + n_hopeful);
+    compress(c_over_a, hopeful, room.c + n_hopeful);
+    for (std::uint32_t hits = bits(hopeful); hits; hits &= hits - 1)
+      room.lanes[n_hopeful++] = room.lanes[i + __builtin_ctz(hits)];
+  }
+  for (int i = 0; i < n_hopeful; i += kLanes) {
     float cost[kLanes];
     store(cost, merge_cost(load(room.s + i), load(room.b + i), load(room.c + i)));
-    for (int k = n - i; k < kLanes; ++k) cost[k] = -kMinusInfinity;
+    for (int k = n_hopeful - i; k < kLanes; ++k) cost[k] = -kMinusInfinity;
     keep_best(load(cost), room.lanes + i, best);
   }
   best.cost *= a;

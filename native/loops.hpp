@@ -36,7 +36,7 @@ struct Partner {
 
 // To work in: a number for each lane, and sixteen to spare.
 struct PartnerRoom {
-  float *bounds, *s, *b, *c;
+  float *distances, *s, *b, *c;
   std::int32_t* lanes;
 };
 

@@ -19,7 +19,9 @@
 // k(m, z)^2, and h is at most (a + b) / (a + 2b + c), so
 //     |delta|^2 >= a (1 - r) (1 - exp(-2 s (1-h)^2)) + a r (1 - exp(-sqrt(2) s c / (c + b)))^2,
 // the last term being a lower bound for merging two numbers, exact for small s (for b < 0 it is used
-// with b = 0, and 2b in the bound of h is b). tests/test_kernels.py checks it over a grid.
+// with b = 0, and 2b in the bound of h is b). Since h <= 1/2 and b <= c it is at least
+//     a min(1 - exp(-s/2), (1 - exp(-s/sqrt(2)))^2),
+// by which most are ruled out by their distance alone. tests/test_kernels.py checks both over a grid.
 #pragma once
 
 namespace multiplane {

@@ -83,10 +83,9 @@ void Support::weigh_all() {
   for (int i = 0; i < size(); ++i) weigh(i);
 }
 
-void Support::row(const float* x, float x2, float* dots, float* kernels) const {
+void Support::products(const float* x, float* dots) const {
   const Tiles tiles = machine_.tiles();
   loops().score_dense(&x, 1, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
-  loops().kernel(machine_.kernel(), dots, x2, machine_.squared_norms(), tiles.n, kernels);
 }
 
 // Row by row of the kernel matrix, up to the diagonal: sum of alpha_i . alpha_j k(v_i, v_j).

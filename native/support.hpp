@@ -64,8 +64,15 @@ class Support {
   }
   int smallest() const { return loops().smallest(size_.data(), born_.data(), machine_.n_tiles()); }
 
-  // Products and kernel values of x with all lanes, for x given close together.
-  void row(const float* x, float x2, float* dots, float* kernels) const;
+  // Products of x with all lanes, for x given close together, and kernel values by them.
+  void products(const float* x, float* dots) const;
+  void kernels(const float* dots, float x2, float* values) const {
+    loops().kernel(machine_.kernel(), dots, x2, machine_.squared_norms(), machine_.n_tiles(), values);
+  }
+  void row(const float* x, float x2, float* dots, float* values) const {
+    products(x, dots);
+    kernels(dots, x2, values);
+  }
   // f(x), given the kernel values of x
   void evaluate(const float* kernels, float* f) const {
     loops().weigh(machine_.coef(), machine_.n_classes(), kernels, machine_.n_tiles(), f);

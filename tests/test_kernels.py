@@ -144,6 +144,8 @@ def test_the_bound_that_rules_out_partners():
     # Both are differences of numbers up to c ≤ 150, in float64.
     assert np.all(bound <= least + 1e-12 * c)
     assert np.median(bound / least) > 0.5
+    # And what it is at least, by the distance alone.
+    assert np.all(np.minimum(-np.expm1(-s / 2), np.expm1(-s / np.sqrt(2)) ** 2) <= bound + 1e-12)
 
 
 def test_best_place_of_pairs_of_equal_size():
