@@ -256,7 +256,29 @@ def test_there_is_always_an_answer(clock):
     assert [r.candidate.family for r in run.runners] == ["linear"]
 
 
-def test_the_smaller_of_two_that_are_alike(clock):
+def test_rivals_are_tested_further_if_there_is_time(clock):
+    given = {"one": {"error": 0.1}, "other": {"error": 0.101, "salt": 7}, "worse": {"error": 0.2}}
+    run = race(fakes(**given))
+    one, other, worse = (r.last for r in run.runners)
+    assert [len(m.all_wrong) for m in (one, other, worse)] == [40_000, 40_000, 10_000]
+    expected = 0.1 * 30**-0.3  # a share of the rows, whichever they are
+    assert one.error == pytest.approx(expected, rel=1e-3)
+    assert one.interval()[1] - one.interval()[0] < 0.6 * np.diff(worse.interval()).item()
+    assert _race.difference(one, other) != _race.difference(
+        replace(one, further=one.further[:0]), other
+    )
+    # 40,000 rows take 4 s each: there must be time left for the last training, and for all rivals.
+    spent = [race(fakes(**given), time_budget=t, final=True).spent for t in (17, 40)]
+    assert spent[0] < 13
+    assert 13 < spent[1] < 36
+    # Nobody is tested further alone.
+    alone = race(fakes(one={"error": 0.1}, worse={"error": 0.2}))
+    assert not any(len(r.last.further) for r in alone.runners)
+
+
+def test_the_smaller_of_two_that_are_alike(clock, monkeypatch):
+    monkeypatch.setattr(_race, "_MOST_RIVALS", 1)  # by the first test alone
+
     class Large(Fake):
         def fit(self, X, y):
             super().fit(X, y)

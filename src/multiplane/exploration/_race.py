@@ -19,7 +19,7 @@ from multiplane.estimators._labels import ranks
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family
 from multiplane.exploration._curves import ERRORS, SECONDS, Forecast, Line, Prior
 from multiplane.models._size import n_numbers
-from multiplane.solvers._selection import Fold, folds
+from multiplane.solvers._selection import ENOUGH, Fold, folds
 
 _GROWTH = 3  # from one subsample to the next
 _SMALLEST = 300, 1_000  # rows of the first one, as many as have a million numbers in between
@@ -29,6 +29,7 @@ _MANY_VALUES = 1_000_000  # in X: then one test is enough to wait for,
 _ENOUGH = 200  # if it has so many rows
 _LAST = 6  # at the last subsample, that many times larger models are allowed
 _MOST_CANDIDATES = 8  # after the first subsample
+_MOST_RIVALS = 4  # that are tested further
 _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 MARGIN = 0.9  # of the time that is left, that the last training should take
@@ -50,24 +51,31 @@ class Measurement:
 
     candidate: Candidate
     n_rows: int
-    wrong: NDArray[np.bool_] = field(repr=False)  # of all tested rows, in one order for all
+    wrong: NDArray[np.bool_] = field(repr=False)  # of the tested rows, in one order for all
     fit_seconds: float
     predict_seconds: float  # a row
     size: int  # numbers in the model
     n_hyperplanes: NDArray[np.int64] | None = field(repr=False)  # (n_classes,), if it has some
+    further: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool), repr=False)
+
+    @property
+    def all_wrong(self) -> NDArray[np.bool_]:
+        """Of the tested rows, and of further ones, if it might be the best."""
+        return np.concatenate([self.wrong, self.further])
 
     @property
     def error(self) -> float:
-        return float(np.mean(self.wrong))
+        return float(np.mean(self.all_wrong))
 
     @property
     def noise(self) -> float:
         """Relative standard error, of a number of errors that is not zero."""
-        n_wrong = self.wrong.sum() + 0.5
+        n_wrong = self.all_wrong.sum() + 0.5
         return float(np.sqrt((1 - self.error) / n_wrong)) + 1e-3
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
-        return wilson(float(np.count_nonzero(self.wrong)), len(self.wrong), z)
+        wrong = self.all_wrong
+        return wilson(float(np.count_nonzero(wrong)), len(wrong), z)
 
 
 @dataclass
@@ -82,7 +90,7 @@ class Runner:
         return self.measured[-1]
 
     def errors(self, prior: Prior = ERRORS) -> Line:
-        points = [(m.n_rows, max(m.error, 0.5 / len(m.wrong)), m.noise) for m in self.measured]
+        points = [(m.n_rows, max(m.error, 0.5 / len(m.all_wrong)), m.noise) for m in self.measured]
         return Line(points, replace(prior, flattening=self.candidate.habits.flattening))
 
     def seconds(self) -> Line:
@@ -138,10 +146,8 @@ class Race:
         self.n_classes = int(y.max()) + 1
         self.time_budget = np.inf if time_budget is None else float(time_budget)
         self.listener, self._random = listener, random
-        self.parts = [
-            (_in_proportion(train, y, random), test)
-            for train, test in _tests(y, _n_values(X), random)
-        ]
+        tests, self._spare = _tests(y, _n_values(X), random)
+        self.parts = [_test(part, y, random) for part in tests]
         self.seed = int(random.randint(np.iinfo(np.int32).max))
         self.tested = (
             np.concatenate([test for _, test in self.parts]) if self.parts else np.empty(0, int)
@@ -166,6 +172,33 @@ class Race:
             for runner in self._contenders(n, n == subsamples[-1]):
                 if self._affords(runner, n) and not self._measure(runner, n):
                     self.runners.remove(runner)
+        self._make_sure(subsamples[-1])
+
+    def _make_sure(self, n: int) -> None:
+        """With time left, those that may be the best are tested on further rows, so that chance
+        has less of a say."""
+        deadline = self.began + self.time_budget
+        random = np.random.RandomState(self.seed)
+        for spare in self._spare:
+            part, rivals = _test(spare, self.y, random), self._rivals(n)
+            left = self.time_budget - self._reserve() - self.spent
+            seconds = [r.last.fit_seconds + r.last.predict_seconds * len(part[1]) for r in rivals]
+            if len(rivals) < 2 or sum(seconds) > _GREED * left:
+                return
+            for runner in rivals:
+                again = self._measurement(runner.candidate, n, deadline, [part])
+                if again is None:
+                    return
+                further = np.concatenate([runner.last.further, again.wrong])
+                runner.measured[-1] = replace(runner.last, further=further)
+                self.listener(runner.last, self.spent)
+
+    def _rivals(self, n: int) -> list[Runner]:
+        """Trained on so many rows, and not clearly worse than the best of them."""
+        known = [r for r in self.runners if r.measured and r.last.n_rows == n]
+        known.sort(key=lambda r: r.last.error)
+        apart = [(r, *difference(r.last, known[0].last)) for r in known]
+        return [r for r, gain, deviation in apart if gain <= SURE * deviation][:_MOST_RIVALS]
 
     def subsamples(self) -> list[int]:
         """Numbers of rows, the last being all that are not tested."""
@@ -277,7 +310,7 @@ class Race:
         first = not any(r.measured for r in self.runners)  # there must be an answer
         deadline = np.inf if first else self.began + self.time_budget
         try:
-            measured = self._measurement(runner.candidate, n, deadline)
+            measured = self._measurement(runner.candidate, n, deadline, self.parts)
         except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
             # Nobody's fault but the candidate's: X and y have been checked.
             self.failures[runner.candidate.name] = f"{type(error).__name__}: {error}"
@@ -288,10 +321,12 @@ class Race:
         self.listener(measured, self.spent)
         return True
 
-    def _measurement(self, candidate: Candidate, n: int, deadline: float) -> Measurement | None:
+    def _measurement(
+        self, candidate: Candidate, n: int, deadline: float, parts: list[Fold]
+    ) -> Measurement | None:
         fit = predict = 0.0
         wrong = []
-        for train, test in self.parts:
+        for train, test in parts:
             estimator = candidate.make(self.seed)
             rows = _some(train, n, self.y)
             start = time.perf_counter()
@@ -310,8 +345,8 @@ class Race:
             candidate,
             n,
             np.concatenate(wrong),
-            fit / len(self.parts),
-            predict / len(self.tested),
+            fit / len(parts),
+            predict / sum(len(codes) for codes in wrong),
             n_numbers(classifier),
             _hyperplanes(classifier, self.n_classes),
         )
@@ -388,7 +423,9 @@ class Race:
 
 def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
     """Errors of the first less those of the second on the same rows, and its standard error."""
-    apart = first.wrong.astype(np.float64) - second.wrong
+    n = min(len(first.further), len(second.further))
+    apart = np.concatenate([first.wrong, first.further[:n]]).astype(np.float64)
+    apart -= np.concatenate([second.wrong, second.further[:n]])
     return float(apart.mean()), float(apart.std() / np.sqrt(len(apart))) + 1e-12
 
 
@@ -440,16 +477,23 @@ def _hyperplanes(classifier: Any, n_classes: int) -> NDArray[np.int64] | None:
     return np.bincount(classifier.hyperplane_class_, minlength=n_classes)
 
 
-def _tests(y: NDArray[np.int32], n_values: int, random: np.random.RandomState) -> list[Fold]:
-    """Of many values there is one test of some rows; of few there are several, of all rows."""
-    out = []
-    found = folds(y, random)
-    if n_values > _MANY_VALUES and found and len(found[0][1]) >= _ENOUGH:
-        found = found[:1]
-    for train, test in found:
-        drawn = random.permutation(test)
-        out.append((np.concatenate([train, drawn[_MOST_TESTED:]]), np.sort(drawn[:_MOST_TESTED])))
-    return out
+def _tests(
+    y: NDArray[np.int32], n_values: int, random: np.random.RandomState
+) -> tuple[list[Fold], list[Fold]]:
+    """Of many values there is one test of some rows; of few there are several, of all rows. Then
+    those that are left, if there is time."""
+    found = folds(y, random, np.inf)
+    sizes = np.cumsum([len(test) for _, test in found])
+    n_first = int(np.searchsorted(sizes, _ENOUGH if n_values > _MANY_VALUES else ENOUGH)) + 1
+    return found[:n_first], found[n_first:]
+
+
+def _test(part: Fold, y: NDArray[np.int32], random: np.random.RandomState) -> Fold:
+    """With not too many rows to test, and those to train in proportion."""
+    train, test = part
+    drawn = random.permutation(test)
+    train = np.concatenate([train, drawn[_MOST_TESTED:]])
+    return _in_proportion(train, y, random), np.sort(drawn[:_MOST_TESTED])
 
 
 def _n_values(X: Any) -> int:

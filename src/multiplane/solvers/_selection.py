@@ -22,7 +22,7 @@ from multiplane.data import Examples, Matrix
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _FOLDS = 4
-_ENOUGH = 1_000  # rows to test on
+ENOUGH = 1_000  # rows to test on
 _BLOCK = 500
 # In standard errors. Trials are short and see few rows, for which a small model is good enough: it
 # must be clearly better.
@@ -45,7 +45,9 @@ class Trial:
         return bool(self.error < other.error - caution * deviation)
 
 
-def folds(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
+def folds(
+    y: NDArray[np.int32], random: np.random.RandomState, enough: float = ENOUGH
+) -> list[Fold]:
     """(train, test): a quarter of the rows is tested at a time, until enough have been."""
     # Classes of a few rows cannot be in every part: they train.
     rare = np.bincount(y)[y] < _FOLDS
@@ -56,7 +58,7 @@ def folds(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
     split = StratifiedKFold(_FOLDS, shuffle=True, random_state=random)
     for train, test in split.split(rows, y[rows]):
         out.append((np.sort(np.concatenate([rows[train], always])), rows[test]))
-        if sum(len(tested) for _, tested in out) >= _ENOUGH:
+        if sum(len(tested) for _, tested in out) >= enough:
             break
     return out
 
