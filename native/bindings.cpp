@@ -122,6 +122,7 @@ OwnedRows dense_rows(In<float, 2> X) {
 template <class Index>
 OwnedRows csr_rows(In<float, 1> values, In<Index, 1> indices, In<Index, 1> indptr,
                    std::int64_t n_features) {
+  need(n_features >= 0, "corrupt CSR matrix: a negative number of columns");
   need(indptr.shape(0) >= 1, "corrupt CSR matrix: indptr is empty");
   need(values.shape(0) == indices.shape(0),
        "corrupt CSR matrix: data and indices differ in length");

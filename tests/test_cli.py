@@ -317,6 +317,14 @@ def test_evaluate_counts_by_weight(at, capsys):
     assert [entry["weight"] for entry in facts["classes"]] == [
         pytest.approx(weight[y == label].sum()) for label in (0, 1)
     ]
+    assert run(["train", "-q", *FAST, "--label", "y", "--weight", "w", "weighed.csv", "w.mpl",
+                "--test", "weighed.csv"]) == OK  # fmt: skip
+    assert "rows, by weight" in capsys.readouterr().err
+    for fault in ("nan", "-1"):
+        text = pathlib.Path("weighed.csv").read_text().replace(",0.5,", f",{fault},", 1)
+        pathlib.Path("bad.csv").write_text(text)
+        assert run([*words[:-2], "bad.csv", "model.mpl"]) == DATA
+        assert "weights must be finite and not negative" in capsys.readouterr().err
 
 
 def test_predict_does_not_import_scikit_learn(at):

@@ -276,6 +276,39 @@ def test_rivals_are_tested_further_if_there_is_time(clock):
     assert not any(len(r.last.further) for r in alone.runners)
 
 
+def test_rivals_are_tested_on_the_same_rows(clock):
+    """Many that are alike: whoever drops out does not come back."""
+    given = {f"f{i}": {"error": 0.1 + 0.0002 * i, "salt": 2 * i + 1} for i in range(7)}
+    for n in (4_000, 8_000, 12_000):
+        run = race(fakes(**given), n=n)
+        assert max(len(r.last.further) for r in run.runners) == 3 * len(run.tested)
+        for runner in run.runners:  # a fake errs by the row alone
+            tested = [test for _, test in run.parts]
+            random = np.random.RandomState(run.seed)
+            tested += [_race._test(spare, run.y, random)[1] for spare in run._spare]
+            rows = np.concatenate(tested)[: len(runner.last.all_wrong)]
+            fake = Fake(**runner.candidate.size.value)
+            fake.share_ = fake.error * (runner.last.n_rows / 1000) ** fake.slope
+            wrong = fake.predict(run.X[rows]) != run.y[rows]
+            assert np.array_equal(wrong, runner.last.all_wrong)
+
+
+def test_a_rival_that_fails_later_costs_nothing(clock):
+    class Fails(Fake):
+        n_fits = 0
+
+        def fit(self, X, y):
+            Fails.n_fits += len(y) > 25_000
+            if Fails.n_fits > 1:
+                raise np.linalg.LinAlgError("singular")
+            return super().fit(X, y)
+
+    fails = Family("fails", (None,), (Size("", {"error": 0.1}),), lambda _, size: Fails(**size))
+    run = race([fails, *fakes(other={"error": 0.101, "salt": 7})])
+    assert run.failures == {"fails": "LinAlgError: singular"}
+    assert all(r.last.n_rows == 30_000 for r in run.runners)
+
+
 def test_the_smaller_of_two_that_are_alike(clock, monkeypatch):
     monkeypatch.setattr(_race, "_MOST_RIVALS", 1)  # by the first test alone
 

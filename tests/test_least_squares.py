@@ -358,9 +358,11 @@ def test_what_cannot_go_on():
     before = clf.decision_function(X)
     with pytest.raises(ValueError, match="n_stages=2 is below the 3 stages"):
         clf.set_params(n_stages=2).fit(X, y)
+    clf.stop_reason_ = "interrupted"  # by Ctrl-C, in a fourth stage
     with pytest.warns(UserWarning, match="all n_stages=3 stages are there"):
         clf.set_params(n_stages=3).fit(X, y)
     assert np.array_equal(clf.decision_function(X), before)
+    assert clf.stop_reason_ == "n_stages"
     with pytest.raises(ValueError, match="n_models was 1 and is 2"):
         clf.set_params(n_models=2, n_stages=9).fit(X, y)
     clf.set_params(n_models=1)

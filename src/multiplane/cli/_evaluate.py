@@ -28,7 +28,12 @@ class Result:
 
     @property
     def error(self) -> float:
-        return 1 - float(np.trace(self.confusion[:-1]) / self.confusion.sum())
+        # Sums of weights round differently.
+        return max(0.0, 1 - float(np.trace(self.confusion[:-1]) / self.confusion.sum()))
+
+    def in_words(self) -> str:
+        by_weight = ", by weight" if self.weighted else ""
+        return f"{100 * self.error:.2f} % of {self.n_rows:,} rows{by_weight}"
 
     def table(self) -> list[dict[str, Any]]:
         """Of each class: rows or their weight, precision and recall."""
@@ -60,6 +65,8 @@ def tested(predictor: Any, data: str, reading: dict[str, Any]) -> Result:
         true, said = _codes(block.y, classes), _codes(predicted, classes)
         weight = block.sample_weight
         weighted |= weight is not None
+        if weight is not None and not (np.isfinite(weight).all() and np.all(weight >= 0)):
+            raise ValueError(f"{data}: weights must be finite and not negative")
         np.add.at(confusion, (true, said), 1.0 if weight is None else weight)
         n_rows += block.n_rows
     if not confusion.any():
@@ -67,6 +74,10 @@ def tested(predictor: Any, data: str, reading: dict[str, Any]) -> Result:
     return Result(
         classes.tolist(), confusion if weighted else confusion.astype(np.int64), n_rows, weighted
     )
+
+
+def _told(amount: float) -> str:
+    return f"{amount:,}" if isinstance(amount, int) else f"{amount:,.2f}"
 
 
 def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
@@ -105,17 +116,20 @@ def command(data: str, model: str, as_json: bool, reading: dict[str, Any]) -> No
         }
         click.echo(json.dumps(facts))
         return
-    by_weight = ", by weight" if result.weighted else ""
-    click.echo(f"error {100 * result.error:.2f} % of {result.n_rows:,} rows{by_weight}")
+    click.echo(f"error {result.in_words()}")
     table, amount = result.table(), "weight" if result.weighted else "rows"
     click.echo(f"{'class':>12} {amount:>12} {'precision':>10} {'recall':>8}")
     for entry in table[:_MOST_CLASSES]:
         shares = [
             f"{entry[k]:.4f}" if entry[k] is not None else "-" for k in ("precision", "recall")
         ]
-        click.echo(f"{entry['class']!s:>12} {entry[amount]:>12,} {shares[0]:>10} {shares[1]:>8}")
+        click.echo(
+            f"{entry['class']!s:>12} {_told(entry[amount]):>12} {shares[0]:>10} {shares[1]:>8}"
+        )
     if len(table) > _MOST_CLASSES:
         click.echo(f"{'…':>12} {len(table) - _MOST_CLASSES} more classes: --json has all of them")
     if unknown := result.confusion[-1].sum().item():
         who = "of the weight has" if result.weighted else "rows have"
-        click.echo(f"{unknown:,} {who} labels that the model does not know, and count as errors")
+        click.echo(
+            f"{_told(unknown)} {who} labels that the model does not know, and count as errors"
+        )

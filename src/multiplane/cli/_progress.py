@@ -35,8 +35,8 @@ class Facts:
         rows, since = self.first_row, 0.0
         if self.first_told is None:
             self.first_told = progress.rows, seconds
-        elif progress.rows > self.first_told[0]:
-            rows, since = self.first_told
+        elif progress.rows - self.first_told[0] >= self.first_told[0] - self.first_row:
+            rows, since = self.first_told  # as many rows as before at least
         return {
             "pass": progress.n_iter,
             "passes": progress.max_iter,

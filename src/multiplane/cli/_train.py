@@ -202,7 +202,7 @@ def command(
             from multiplane.cli._evaluate import tested
 
             result = tested(compile(fitted), test, test_reading)
-            said = f"error on {test}: {100 * result.error:.2f} % of {result.n_rows:,} rows"
+            said = f"error on {test}: {result.in_words()}"
             watcher.say(said, test_error=result.error, test_rows=result.n_rows)
             if quiet:  # it was asked for, unlike progress
                 click.echo(said, err=True)

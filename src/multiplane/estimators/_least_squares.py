@@ -539,6 +539,7 @@ class StagewiseLeastSquaresClassifier(LeastSquaresClassifier):
                 f"to go on, or set warm_start=False to start anew",
                 stacklevel=4,
             )
+            self.stop_reason_ = "n_stages"
             monitor.finish()
             return
         super()._train(task, monitor, again, checkpoint)

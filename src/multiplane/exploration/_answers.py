@@ -18,6 +18,7 @@ from multiplane.exploration._race import (
     Runner,
     common,
     difference,
+    on_same_rows,
 )
 
 LINEAR_QUESTION = "Is it linear?"
@@ -50,6 +51,7 @@ def answers(
     elif linear and others:
         pair = _pair(linear[0], others, choice)
         if pair is not None:
+            pair = on_same_rows(*pair)
             found[LINEAR_QUESTION] = _is_linear(*pair)
             found[GAIN_QUESTION] = _gain(*pair)
     found[GROWTH_QUESTION] = _growth(runners, choice, slopes, n_rows)
@@ -78,12 +80,12 @@ def _is_linear(linear: Measurement, best: Measurement) -> str:
     if gain > SURE * deviation and gain > WORTH * linear.error:
         return (
             f"No: {best.candidate.name} has {percent(best.error)} errors where the linear model "
-            f"has {percent(linear.error)}, on {len(best.wrong):,} held-out rows."
+            f"has {percent(linear.error)}, on {len(best.all_wrong):,} held-out rows."
         )
     if gain > SURE * deviation:
         return f"Nearly: {best.candidate.name} is better, but by less than {100 * WORTH:.0f} %."
     return (
-        f"Yes, as far as {len(best.wrong):,} held-out rows can tell: the linear model has "
+        f"Yes, as far as {len(best.all_wrong):,} held-out rows can tell: the linear model has "
         f"{percent(linear.error)} errors, the best other one {percent(best.error)} "
         f"({best.candidate.name})."
     )
@@ -116,7 +118,7 @@ def _growth(runners: list[Runner], choice: Choice, slopes: Prior, n_rows: int) -
     if step is None:
         model, model_pays = "", None
     else:
-        smaller, larger = step
+        smaller, larger = on_same_rows(*step)
         gain, deviation = difference(smaller, larger)
         model_pays = gain > max(SURE * deviation, WORTH * smaller.error)
         helps = "helps" if model_pays else "is not clearly better"

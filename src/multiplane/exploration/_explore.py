@@ -102,14 +102,16 @@ class Exploration:
         get wrong (``linear``, ``multiplane``), ``n_hyperplanes`` of the flagship, and whether it
         ``needs_several``
     failures : dict of candidates that could not be trained, and why
-    n_rows, n_features, n_classes, n_tested, n_trainings, seconds : of the exploration
+    n_rows, n_features, n_classes, n_trainings, seconds : of the exploration
+    n_tested : rows that the best have been tested on; others on fewer of them
     """
 
     def __init__(self, race: Race, classes: NDArray[Any]) -> None:
         self._runners = [runner for runner in race.runners if runner.measured]
         self._choices, self._slopes = race.choices(), race.slopes()
         self.n_rows, self.n_features = (int(n) for n in race.X.shape)
-        self.n_classes, self.n_tested = race.n_classes, len(race.tested)
+        self.n_classes = race.n_classes
+        self.n_tested = max(len(runner.last.all_wrong) for runner in self._runners)
         self.seconds = race.spent
         self.forecast = [forecast(choice) for choice in self._choices]
         self.measurements = [_measured(m) for runner in self._runners for m in runner.measured]

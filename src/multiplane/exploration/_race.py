@@ -179,8 +179,10 @@ class Race:
         has less of a say."""
         deadline = self.began + self.time_budget
         random = np.random.RandomState(self.seed)
+        rivals = [r for r in self.runners if r.measured and r.last.n_rows == n]
         for spare in self._spare:
-            part, rivals = _test(spare, self.y, random), self._rivals(n)
+            # Who is out stays out: then all have been tested on the same rows, as far as they go.
+            part, rivals = _test(spare, self.y, random), _not_clearly_worse(rivals)
             left = self.time_budget - self._reserve() - self.spent
             seconds = [r.last.fit_seconds + r.last.predict_seconds * len(part[1]) for r in rivals]
             if len(rivals) < 2 or sum(seconds) > _GREED * left:
@@ -192,13 +194,6 @@ class Race:
                 further = np.concatenate([runner.last.further, again.wrong])
                 runner.measured[-1] = replace(runner.last, further=further)
                 self.listener(runner.last, self.spent)
-
-    def _rivals(self, n: int) -> list[Runner]:
-        """Trained on so many rows, and not clearly worse than the best of them."""
-        known = [r for r in self.runners if r.measured and r.last.n_rows == n]
-        known.sort(key=lambda r: r.last.error)
-        apart = [(r, *difference(r.last, known[0].last)) for r in known]
-        return [r for r, gain, deviation in apart if gain <= SURE * deviation][:_MOST_RIVALS]
 
     def subsamples(self) -> list[int]:
         """Numbers of rows, the last being all that are not tested."""
@@ -309,19 +304,25 @@ class Race:
         """Whether there is something measured."""
         first = not any(r.measured for r in self.runners)  # there must be an answer
         deadline = np.inf if first else self.began + self.time_budget
-        try:
-            measured = self._measurement(runner.candidate, n, deadline, self.parts)
-        except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
-            # Nobody's fault but the candidate's: X and y have been checked.
-            self.failures[runner.candidate.name] = f"{type(error).__name__}: {error}"
-            return bool(runner.measured)
-        if measured is None:  # out of time
+        measured = self._measurement(runner.candidate, n, deadline, self.parts)
+        if measured is None:
             return bool(runner.measured)
         runner.measured.append(measured)
         self.listener(measured, self.spent)
         return True
 
     def _measurement(
+        self, candidate: Candidate, n: int, deadline: float, parts: list[Fold]
+    ) -> Measurement | None:
+        """None: out of time, or it could not be trained."""
+        try:
+            return self._trained(candidate, n, deadline, parts)
+        except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+            # Nobody's fault but the candidate's: X and y have been checked.
+            self.failures[candidate.name] = f"{type(error).__name__}: {error}"
+            return None
+
+    def _trained(
         self, candidate: Candidate, n: int, deadline: float, parts: list[Fold]
     ) -> Measurement | None:
         fit = predict = 0.0
@@ -421,12 +422,24 @@ class Race:
         )
 
 
+def on_same_rows(first: Measurement, second: Measurement) -> tuple[Measurement, Measurement]:
+    """As far as both have been tested."""
+    n = min(len(first.further), len(second.further))
+    return replace(first, further=first.further[:n]), replace(second, further=second.further[:n])
+
+
 def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
     """Errors of the first less those of the second on the same rows, and its standard error."""
-    n = min(len(first.further), len(second.further))
-    apart = np.concatenate([first.wrong, first.further[:n]]).astype(np.float64)
-    apart -= np.concatenate([second.wrong, second.further[:n]])
+    first, second = on_same_rows(first, second)
+    apart = first.all_wrong.astype(np.float64) - second.all_wrong
     return float(apart.mean()), float(apart.std() / np.sqrt(len(apart))) + 1e-12
+
+
+def _not_clearly_worse(runners: list[Runner]) -> list[Runner]:
+    """Than the best of them, which comes first."""
+    found = sorted(runners, key=lambda r: r.last.error)
+    apart = [(r, *difference(r.last, found[0].last)) for r in found]
+    return [r for r, gain, deviation in apart if gain <= SURE * deviation][:_MOST_RIVALS]
 
 
 def common(first: Runner, second: Runner) -> list[tuple[Measurement, Measurement]]:
@@ -484,7 +497,8 @@ def _tests(
     those that are left, if there is time."""
     found = folds(y, random, np.inf)
     sizes = np.cumsum([len(test) for _, test in found])
-    n_first = int(np.searchsorted(sizes, _ENOUGH if n_values > _MANY_VALUES else ENOUGH)) + 1
+    one_will_do = n_values > _MANY_VALUES and len(found) > 0 and sizes[0] >= _ENOUGH
+    n_first = 1 if one_will_do else int(np.searchsorted(sizes, ENOUGH)) + 1
     return found[:n_first], found[n_first:]
 
 

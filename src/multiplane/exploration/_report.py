@@ -72,7 +72,7 @@ def _head(found: Exploration) -> str:
         f"multiplane.explore: {found.n_rows:,} rows, {found.n_features:,} "
         f"feature{'s' * (found.n_features > 1)}, "
         f"{found.n_classes:,} classes; {found.n_trainings} trainings in "
-        f"{found.seconds:.1f} s, tested on {found.n_tested:,} rows"
+        f"{found.seconds:.1f} s, tested on up to {found.n_tested:,} rows"
     )
 
 
