@@ -22,7 +22,7 @@ from multiplane import (
 )
 from multiplane._numbers import duration, wilson
 from multiplane.datasets import make_checkerboard
-from multiplane.exploration import _explore, _race
+from multiplane.exploration import _auto, _explore, _race
 from multiplane.exploration._answers import (
     CLASSES_QUESTION,
     GAIN_QUESTION,
@@ -307,6 +307,32 @@ def test_a_rival_that_fails_later_costs_nothing(clock):
     run = race([fails, *fakes(other={"error": 0.101, "salt": 7})])
     assert run.failures == {"fails": "LinAlgError: singular"}
     assert all(r.last.n_rows == 30_000 for r in run.runners)
+
+
+def test_time_that_is_left_is_for_more_rows(clock):
+    X, y = np.zeros((1000, 2)), np.zeros(1000)
+
+    def trained(n_rows, deadline, growth=1.0, ends="max_iter"):
+        class Clf(Fake):
+            def fit(self, X, y):
+                Fake.clock.now += 1e-2 * len(y) ** growth
+                self.stop_reason_ = ends if Fake.clock.now - began < deadline else "out of time"
+                self.n_rows_ = len(y)
+                return self
+
+        began = Fake.clock.now
+        clf, n = _auto._trained(Clf, lambda n: slice(n), X, y, n_rows, began + deadline)
+        assert clf.n_rows_ == n
+        return n, Fake.clock.now - began
+
+    assert trained(1000, 20) == (1000, pytest.approx(10))
+    assert trained(500, 20) == (1000, pytest.approx(15))
+    assert trained(500, 11) == (500, pytest.approx(5)), "hardly more would be possible"
+    n, spent = trained(100, 9)
+    assert 700 < n < 1000
+    assert spent < 9
+    # What would end too late is not taken.
+    assert trained(100, 30, growth=1.5)[0] == 100
 
 
 def test_the_smaller_of_two_that_are_alike(clock, monkeypatch):
@@ -699,6 +725,8 @@ def test_auto_without_the_time_for_all_rows(monkeypatch):
         return [replace(first, n_rows=100), *others]
 
     monkeypatch.setattr(Race, "choices", few)
+    assert AutoClassifier(5, random_state=0).fit(X, y).n_rows_ == 300, "there is time after all"
+    monkeypatch.setattr(_auto, "_WORTH_MORE", np.inf)
     clf = AutoClassifier(5, random_state=0).fit(X, y)
     assert clf.n_rows_ in (100, 101)
     assert list(clf.classes_) == [0, 1, 2, 17]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
@@ -20,10 +22,36 @@ from multiplane.exploration._explore import DTYPES, Exploration, checked, explor
 from multiplane.exploration._race import MARGIN, fitted
 
 _LEAST = 0.05  # of the time, for the last training, even if it is over
+_WORTH_MORE = 1.5  # times the rows, for training once more
 
 
 def _has(name: str) -> Any:
     return lambda self: hasattr(self.estimator_, name)
+
+
+def _trained(
+    make: Callable[[], Any],
+    some: Callable[[int], Any],
+    X: Any,
+    y: NDArray[Any],
+    n_rows: int,
+    deadline: float,
+) -> tuple[Any, int]:
+    """An estimator, and how many rows it is trained with: if that takes less time than expected,
+    once more with more of them. Time grows at most as they do."""
+    done: tuple[Any, int] | None = None
+    while True:
+        start, rows = time.perf_counter(), some(n_rows)
+        estimator = fitted(make(), X[rows], y[rows], deadline)
+        classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        if done is not None and getattr(classifier, "stop_reason_", "") == "out of time":
+            return done
+        done = estimator, len(y[rows])
+        now = time.perf_counter()
+        growth = MARGIN * (deadline - now) / max(now - start, 1e-9)
+        if n_rows == len(y) or growth < _WORTH_MORE:
+            return done
+        n_rows = int(min(growth * n_rows, len(y)))
 
 
 class AutoClassifier(ClassifierMixin, BaseEstimator):
@@ -103,20 +131,23 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         limit = np.inf if self.time_budget is None else float(self.time_budget)
         seed = new_seed(random)
         race = explored(X, codes, limit, random, int(self.verbose), final=True)
-        rows: Any = slice(None)
         if race is None:
             self.exploration_ = self.forecast_ = None
-            estimator: Any = MultiplaneClassifier(random_state=seed)
+            clf = MultiplaneClassifier(random_state=seed)
+            self.estimator_, self.n_rows_ = fitted(clf, X, np.asarray(y), began + limit), len(codes)
         else:
             self.exploration_ = Exploration(race, classes)
             left = max(limit - (time.perf_counter() - began), _LEAST * limit)
             choice = race.choices(MARGIN * left)[0]
             self.forecast_ = forecast(choice)
-            estimator = choice.runner.candidate.make(seed)
-            if choice.n_rows < len(codes):
-                rows = race.in_proportion(choice.n_rows)
-        self.estimator_ = fitted(estimator, X[rows], np.asarray(y)[rows], began + limit)
-        self.n_rows_ = len(codes[rows])
+            self.estimator_, self.n_rows_ = _trained(
+                lambda: choice.runner.candidate.make(seed),
+                lambda n: race.in_proportion(n) if n < len(codes) else slice(None),
+                X,
+                np.asarray(y),
+                choice.n_rows,
+                began + limit,
+            )
         self.classes_ = self.estimator_.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:
