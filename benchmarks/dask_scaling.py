@@ -50,9 +50,9 @@ class Counting(on_dask.DaskEngine):
 
     counted: list[int]
 
-    def run(self, *args: Any) -> Any:
+    def run(self, *args: Any, **options: Any) -> Any:
         before = self._sent()
-        found = super().run(*args)
+        found = super().run(*args, **options)
         self.counted = [*getattr(self, "counted", []), self._sent() - before]
         type(self).last = self
         return found

@@ -578,18 +578,18 @@ def test_the_model_does_not_depend_on_the_engine(client, name):
 def test_how_streams_are_mixed(client):
     X, y = problem()
     found = {}
-    for mixing, rounds in (("mean", 2), ("sum", 2), ("sum", 5)):
+    for mixing, rounds in (("mean", 2), ("sum", 2), ("sum", 5), ("chain", 2)):
         options = {"mixing": mixing, "rounds": rounds}
         model = mpd.AMMClassifier(max_iter=2, random_state=0, client=client, **options)
         model.fit(*chunked(X, y))
         assert [e["round"] for e in model.history_ if e["event"] == "round"] == [
-            *range(1, rounds + 1)
+            *range(1, rounds * (4 if mixing == "chain" else 1) + 1)
         ] * 2
         plain = multiplane.AMMClassifier(max_iter=2, random_state=0)
         plain._fit_parts(Here(cut(X, y, (50, 50, 150))), **options)
         found[mixing, rounds] = saved(model)
         assert saved(plain) == found[mixing, rounds]
-    assert len(set(found.values())) == 3
+    assert len(set(found.values())) == 4
 
 
 @unconverged
@@ -784,7 +784,9 @@ def test_what_a_cluster_is_not_for(rows):
     for rounds in (0, 1.5, "many"):
         with pytest.raises(ValueError, match="rounds must be a whole number above 0 or None, got"):
             mpd.AMMClassifier(rounds=rounds).fit(X, y)
-    with pytest.raises(ValueError, match="mixing must be 'mean', 'sum' or None, got 'median'"):
+    with pytest.raises(
+        ValueError, match="mixing must be 'mean', 'sum', 'chain' or None, got 'median'"
+    ):
         mpd.AMMClassifier(mixing="median").fit(X, y)
     assert not hasattr(mpd.GeneralizedLeastSquaresClassifier(), "partial_fit")
 

@@ -19,12 +19,18 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 mpd = pytest.importorskip("multiplane.dask")
 
-# Together ten kills.
+# Together fifteen kills.
 TRAININGS = {
     "AMMClassifier": {"max_iter": 4},
+    "MultiplaneClassifier": {
+        "max_iter": 4,
+        "n_hyperplanes": 4,
+        "alpha": 1e-6,
+        "scale": "standard",
+    },
     "GeneralizedLeastSquaresClassifier": {"max_iter": 12, "tol": 0.0},
 }
-ROUNDS = {"AMMClassifier": {"rounds": 3}, "GeneralizedLeastSquaresClassifier": {}}
+ROUNDS = {"AMMClassifier": {"rounds": 3}}
 KILLS = 5
 
 
@@ -56,7 +62,13 @@ class Killing(mpd.DaskEngine):
 
     cluster, random, n_kills, shortest = None, np.random.RandomState(), 0, np.inf
 
-    def run(self, *args):
+    def run(self, *args, **options):
+        return self.interrupted(super().run, *args, **options)
+
+    def exchange(self, *args):
+        self.interrupted(super().exchange, *args)
+
+    def interrupted(self, work, *args, **options):
         while self.n_kills < KILLS and len(alive(self.cluster)) < 2:
             time.sleep(0.05)
         began, kills = time.perf_counter(), bool(self.n_kills < KILLS and self.traffic)
@@ -64,7 +76,7 @@ class Killing(mpd.DaskEngine):
             timer = threading.Timer(self.random.uniform(0, self.shortest), self.kill)
             timer.start()
         try:
-            return super().run(*args)
+            return work(*args, **options)
         finally:
             self.shortest = min(self.shortest, time.perf_counter() - began)
             if kills:
@@ -84,12 +96,12 @@ def test_the_model_is_that_without_kills(cluster, monkeypatch, name):
     parts = cut(X, y, range(5000, 40_000, 5000))
     expected = getattr(multiplane, name)(**parameters)
     with threadpool_limits(1):  # as on the workers: products of matrices have other bits with more
-        expected._fit_parts(Here(parts), **ROUNDS[name])
+        expected._fit_parts(Here(parts), **ROUNDS.get(name, {}))
     monkeypatch.setattr(Killing, "cluster", cluster)
     monkeypatch.setattr(Killing, "n_kills", 0)
     monkeypatch.setattr("multiplane.dask._estimators.DaskEngine", Killing)
     with distributed.Client(cluster) as client, threadpool_limits(1):
-        model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client)
+        model = getattr(mpd, name)(**parameters, **ROUNDS.get(name, {}), client=client)
         model.fit(da.from_array(X, chunks=(5000, 40)), da.from_array(y, chunks=5000))
     assert saved(model) == saved(expected)
     assert Killing.n_kills == KILLS

@@ -259,6 +259,30 @@ def test_search_walks_to_the_best():
     assert search.walk({"a": 1, "b": "x"}, ("b",)).settings == {"a": 1, "b": "y"}
 
 
+def test_the_eager_go_up_for_little():
+    ways, wrong = {"a": (1, 2, 3, 4)}, {1: 100, 2: 99, 3: 99, 4: 50}
+    for eager, found in (((), 1), (("a",), 2)):
+        search = Search(ways, lambda s: (wrong[s["a"]], 1000), [].append, eager=eager)
+        assert search.walk({"a": 1}, ["a"]).settings == {"a": found}
+        assert search.walk({"a": 3}, ["a"]).settings == {"a": 4}
+
+
+@pytest.mark.parametrize(("n", "n_sample"), [(600, 600), (30_000, 10_000), (600_000, 100_000)])
+def test_a_fifth_of_the_rows_is_tried_with(monkeypatch, n, n_sample):
+    """But 10,000 at least, and 100,000 at most."""
+    sizes = []
+
+    class Counting(_multiplane.Trials):
+        def __init__(self, classifier, X, *args):
+            sizes.append(X.shape[0])
+            super().__init__(classifier, X, *args)
+
+    monkeypatch.setattr(_multiplane, "Trials", Counting)
+    X, y = make_checkerboard(2, 2, n=n, random_state=0)
+    MultiplaneClassifier(n_hyperplanes=4, alpha=1e-5, max_iter=1, random_state=0).fit(X, y)
+    assert sizes == [n_sample]
+
+
 def test_no_trial_begins_after_the_deadline():
     tried = []
     search = Search({"a": range(9)}, lambda s: (9 - s["a"], 10), tried.append, ("a",), deadline=0.0)

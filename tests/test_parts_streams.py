@@ -16,18 +16,35 @@ from test_least_squares import Watcher
 
 import multiplane
 from multiplane.data import Block, DataError, Examples, Matrix
+from multiplane.data._source import stack
 from multiplane.estimators._parts import survey
-from multiplane.estimators._rounds import FEW, Reading, Sample, Sampling, learnt_share, sampled
+from multiplane.estimators._rounds import (
+    FEW,
+    Exchange,
+    Reading,
+    Sample,
+    Sampling,
+    joined,
+    learnt_share,
+    sampled,
+)
 from multiplane.models import _container
 from multiplane.models._container import ModelFileError
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.persistence._rounds import Rounds
-from multiplane.solvers._engine import Here, Part, groups
-from multiplane.solvers._mixing import Best, Drawn, HyperplaneMixing, learner_of
+from multiplane.solvers._engine import Here, Part, exchanges, groups, n_pieces
+from multiplane.solvers._mixing import (
+    BETWEEN_SEEDS,
+    Best,
+    Drawn,
+    HyperplaneMixing,
+    learner_of,
+)
 
 NAMES = ("pegasos", "pegasos-ball", "mm", "amm", "amm-batch", "gamm", "merge", "multiplane")
 EVERY = pytest.mark.parametrize("name", NAMES)
 RULES = pytest.mark.parametrize("rule", ["mean", "sum"])
+ROUND = {"multiplane": "mean"}  # for those whose rounds are of one part, where all are meant
 
 
 def new(name, **parameters):
@@ -50,12 +67,15 @@ class Spy(Here):
 
     def __init__(self, parts):
         super().__init__(parts)
-        self.sent = []
+        self.sent, self.only = [], []
 
-    def run(self, local_step, state, *args):
+    def run(self, local_step, state, *args, **options):
+        found = super().run(local_step, state, *args, **options)
         if local_step is learnt_share:
             self.sent.append(state)
-        return super().run(local_step, state, *args)
+            self.only.append(options["only"])
+            self.last = state.mixing.apply(state.learner, found)  # what comes of it
+        return found
 
 
 class Dying(Here):
@@ -67,12 +87,12 @@ class Dying(Here):
 
         self.n_rounds = 0
 
-    def run(self, local_step, *args):
+    def run(self, local_step, *args, **options):
         if not self.left:
             raise self.error("no more")
         self.left -= 1
         self.n_rounds += local_step is learnt_share
-        return super().run(local_step, *args)
+        return super().run(local_step, *args, **options)
 
 
 # --- mixing: a twin --------------------------------------------------------------------------
@@ -330,10 +350,10 @@ def test_empty_parts_do_not_matter(name):
     X, y = problem()
     words, weight = np.array(["b", "a", "cc"], dtype=object)[y], np.ones(300)
     more = {"growth": 0.0} if name == "gamm" else {}  # which falls by the number of parts
-    few = [part.rows for part in cut(X, words, [150], weight)]
+    rule, few = ROUND.get(name), [part.rows for part in cut(X, words, [150], weight)]
     nothing = [Block(np.zeros((0, 0)), words[:0], None), Block(X[:0], np.zeros(0), weight[:0])]
     one, other, third = (
-        fitted(name, [Part(i, block) for i, block in enumerate(blocks)], **more)
+        fitted(name, [Part(i, rows) for i, rows in enumerate(blocks)], Here, 3, rule, **more)
         for blocks in (few, few + nothing, nothing + few)
     )
     assert saved(one) == saved(other)
@@ -621,7 +641,11 @@ def test_the_ball(rule):
 def test_history(name):
     X, y = problem()
     clf = new(name, max_iter=3)._fit_parts(
-        Here(cut(X[:240], y[:240], [100, 100])), rounds=2, X_val=X[240:], y_val=y[240:]
+        Here(cut(X[:240], y[:240], [100, 100])),
+        rounds=2,
+        mixing=ROUND.get(name),
+        X_val=X[240:],
+        y_val=y[240:],
     )
     assert [e["event"] for e in clf.history_] == ["round", "round", "pass"] * 3
     assert [e["n_iter"] for e in clf.history_] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
@@ -631,7 +655,7 @@ def test_history(name):
     assert t[-1] == clf.t_
     assert all(0 <= e[k] <= 1 for e in clf.history_ for k in ("error", "updates"))
     assert all(e["loss"] >= 0 for e in clf.history_)
-    alone = fitted(name, cut(X[:240], y[:240], [100, 100]), rounds=2, max_iter=3)
+    alone = fitted(name, cut(X[:240], y[:240], [100, 100]), Here, 2, ROUND.get(name), max_iter=3)
     assert np.array_equal(clf.decision_function(X), alone.decision_function(X))
     scores = [e["validation_score"] for e in events(clf, "pass")]
     assert len(set(scores)) > 1
@@ -661,7 +685,7 @@ def test_long_histories_are_joined(name, monkeypatch, tmp_path):
     assert last == [20] * 3
     assert events(clf, "pass")[-1]["error"] == events(whole, "pass")[-1]["error"]
     multiplane.report(clf, (X, y), tmp_path / "report.html")
-    assert "put together in 60 rounds." in (tmp_path / "report.html").read_text()
+    assert "learnt from in 60 rounds." in (tmp_path / "report.html").read_text()
     # Least squares has rounds that are no parts of passes.
     calibrated = multiplane.CalibratedLeastSquaresClassifier(max_iter=30, tol=0).fit(X, y)
     assert len(calibrated.history_) == 30
@@ -715,8 +739,9 @@ def test_ctrl_c_leaves_the_last_round(name):
     parts = cut(X, y, [100])
     before = 2 if name == "multiplane" else 1  # runs before the first round
     clf = new(name, max_iter=4)
+    dying = Dying(parts, before + 5, KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt, match="is fitted with what was learnt in"):
-        clf._fit_parts(Dying(parts, before + 5, KeyboardInterrupt), rounds=3)
+        clf._fit_parts(dying, rounds=3, mixing=ROUND.get(name))
     assert (clf.n_iter_, clf.stop_reason_) == (1, "interrupted")
     assert [e["event"] for e in clf.history_] == ["round"] * 3 + ["pass"] + ["round"] * 2
     assert clf.t_ == clf.history_[-1]["t"]
@@ -739,27 +764,161 @@ def test_early_stopping():
     assert clf.n_iter_ < 50
 
 
-# --- checkpoints -----------------------------------------------------------------------------
+# --- chains ----------------------------------------------------------------------------------
 
 
 @EVERY
-def test_a_training_that_was_broken_off_goes_on(name, tmp_path):
+def test_a_chain_is_one_learner_that_goes_from_part_to_part(name):
+    """Each row once a pass, as if they all were in one place, but for the order."""
+    X, y = problem()
+    engine = Spy(cut(X, y, [100, 100, 130]))
+    clf = new(name, max_iter=3)._fit_parts(engine, rounds=2, mixing="chain")
+    assert [e["round"] for e in events(clf)] == [*range(1, 9)] * 3
+    assert clf._training.tally.rows == 3 * 300
+    assert clf.score(X, y) > 0.6
+    seen = [state.learner["t"] for state in engine.sent]
+    assert engine.last["t"] - seen[0] == 3 * 300  # all steps are one learner's
+    assert np.diff(seen).max() <= 300 / 8 + 2
+    for visit in np.array(engine.only).reshape(6, 4).tolist():
+        assert sorted(visit) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["pegasos", "amm", "gamm", "merge", "multiplane"])
+def test_a_chain_learns_as_one_machine_does(name):
+    """The learner that met the same rows in the same order, without going anywhere."""
+    X, y = problem()
+    parameters = {"prune_threshold": None} if name in ("amm", "gamm") else {}
+    engine = Spy(cut(X, y, [100, 100, 130]))
+    clf = new(name, max_iter=1, **parameters)._fit_parts(engine, rounds=2, mixing="chain")
+    now, kind = engine.sent[0].learner, type(clf._training.learner)
+    for state, only in zip(engine.sent, engine.only, strict=True):
+        part, seed = engine.parts[only], engine.sent[0].learner["seed"]
+        rows = np.random.RandomState([state.seed, 0, only]).permutation(part.rows.n_rows)
+        a, b = (len(rows) * k // 2 for k in (state.number, state.number + 1))
+        if name != "merge":
+            seed = (seed + only * BETWEEN_SEEDS) % 2**64
+        changing = {k: state.learner[k] for k in ("rate", "sharing") if k in now}
+        learner = kind.__new__(kind)
+        learner.__setstate__({**now, "seed": seed, **changing})
+        state.reading.examples(part).learn(learner, rows[a:b])
+        now = learner.__getstate__()
+    assert engine.last["t"] == now["t"]
+    for key in ("vectors", "coef") if name == "merge" else ("U",):
+        found, expected = (s.get("scale", 1.0) * s[key] for s in (engine.last, now))
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_are_exchanged():
+    """Each is in one part, and each part has some of all, in proportion; sparse ones too."""
+    X, y = problem(400)
+    weight = np.arange(400) + 1.0
+    words = np.array(["b", "a", "cc"])[y]
+    for rows in (X, sp.csr_matrix(X)):
+        engine = Here(cut(rows, words, [200, 200, 300, 301], weight))
+        parts = engine.parts
+        reading = Reading(7, np.array(["a", "b", "cc"]), None)
+        engine.exchange(Exchange.split, Exchange(reading, 5, 0), joined)
+        assert [part.number for part in engine.parts] == [0, 1, 2, 3, 4]
+        place = np.concatenate([part.rows.sample_weight for part in engine.parts]).astype(int) - 1
+        assert sorted(place) == list(range(400))
+        found = stack([part.rows for part in engine.parts])
+        assert abs(found.X - rows[place]).max() == 0
+        np.testing.assert_array_equal(found.y, words[place])
+        for part in engine.parts:
+            assert abs(part.rows.n_rows - 80) <= 2
+            assert 39 <= np.sum(part.rows.sample_weight <= 200) <= 41
+        again = Here(parts)
+        again.exchange(Exchange.split, Exchange(reading, 5, 1), joined)
+        assert not np.array_equal(again.parts[0].rows.y, engine.parts[0].rows.y)
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 100, 1000])
+def test_as_many_pieces_come_as_go(n):
+    tables = list(exchanges(n))
+    assert len(tables) == (1 if n <= 32 else 2)
+    for found in tables:
+        k = n_pieces(n)
+        assert all(len(route) == k for route in found)
+        assert np.all(np.bincount(np.concatenate(found), minlength=n) == k)
+        if n <= 32:
+            assert all(sorted(route) == list(range(n)) for route in found)
+    assert len(tables) == 1 or tables[0] != tables[1]
+
+
+@pytest.mark.parametrize(("n_parts", "period"), [(24, 2), (64, 2), (96, 3), (112, 7)])
+def test_parts_in_turns_are_mixed(n_parts, period):
+    """Files of alternating classes, or one a day: each part has some of all afterwards."""
+    y = np.arange(n_parts) % period
+    parts = [Part(i, Block(np.ones((64, 1)), np.full(64, y[i]))) for i in range(n_parts)]
+    engine = Here(parts)
+    reading = Reading(1, np.arange(period), None)
+    engine.exchange(Exchange.split, Exchange(reading, n_parts, 0), joined)
+    shares = [np.bincount(part.rows.y, minlength=period) / 64 for part in engine.parts]
+    assert np.mean([share.max() for share in shares]) < 1 / period + 0.1
+    assert max(share.max() for share in shares) < 1 / period + 0.25
+
+
+def test_a_chain_without_shuffling_goes_in_order():
+    X, y = problem()
+    engine = Spy(cut(X, y, [100, 220]))
+    fitted("amm", engine.parts, lambda _: engine, mixing="chain", shuffle=False)
+    assert engine.only == [0, 1, 2] * 6
+    assert [part.rows.n_rows for part in engine.parts] == [100, 120, 80]
+    np.testing.assert_array_equal(engine.parts[1].rows.X, X[100:220])
+
+
+def test_visits_are_for_the_parts_as_they_become():
+    """All rows come in one part."""
+    X, y = problem(200)
+    nothing = [Part(i, Block(X[:0], y[:0])) for i in range(1, 10)]
+    clf = fitted("amm", [Part(0, Block(X, y)), *nothing], rounds=100, mixing="chain", max_iter=1)
+    assert len(events(clf)) == 10 * 20
+    assert clf._training.tally.rows == 200
+
+
+def test_fewer_rows_than_parts():
+    X, y = problem(60)
+    parts = [Part(i, Block(X[i : i + 1], y[i : i + 1])) for i in range(20)]
+    parts += [Part(i, Block(X[:0], y[:0])) for i in range(20, 50)]
+    clf = fitted("amm", parts, mixing="chain")
+    assert clf._training.tally.rows == 2 * 20
+
+
+def test_errors_tell_of_parts_as_they_came():
+    X, y = problem()
+    X[207, 3] = np.nan
+    with pytest.raises(DataError, match="partition 2: Input X contains NaN at row 7, column 3"):
+        fitted("amm", cut(X, y, [100, 200]), mixing="chain")
+    X = X.astype(np.float64)
+    X[207, 3] = 1e39  # which is not seen before it becomes float32
+    with pytest.raises(DataError, match=r"partition 2: .* at row 7, column 3"):
+        fitted("amm", cut(X, y, [100, 200]), mixing="chain")
+
+
+# --- checkpoints -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mixing", [None, "chain"])
+@EVERY
+def test_a_training_that_was_broken_off_goes_on(name, mixing, tmp_path):
     """After each run of the engine, with the bytes of one that was not."""
     X, y = problem()
     parts = cut(X, y, [100, 100])
     more = {"prune_every": 150, "prune_threshold": 1.0} if name in ("mm", "amm", "gamm") else {}
-    expected = saved(fitted(name, parts, rounds=2, **more))
+    expected = saved(fitted(name, parts, rounds=2, mixing=mixing, **more))
     loaded = multiplane.load(io.BytesIO(expected))
-    n_runs = 7 if name == "multiplane" else 5
+    n_rounds = 12 if "chain" in (mixing, new(name)._mixing_rule) else 4
+    n_runs = n_rounds + (3 if name == "multiplane" else 1)
+    options = {"rounds": 2, "mixing": mixing}
     for k in range(n_runs):
         checkpoint = Rounds(tmp_path / str(k), [300])
         dying, engine = Dying(parts, k), Dying(parts, n_runs)
         with pytest.raises(RuntimeError, match="no more"):
-            new(name, **more)._fit_parts(dying, rounds=2, checkpoint=checkpoint)
-        clf = new(name, **more)._fit_parts(engine, rounds=2, checkpoint=checkpoint)
+            new(name, **more)._fit_parts(dying, checkpoint=checkpoint, **options)
+        clf = new(name, **more)._fit_parts(engine, checkpoint=checkpoint, **options)
         assert saved(clf) == expected
         assert np.array_equal(clf.decision_function(X), loaded.decision_function(X))
-        assert dying.n_rounds + engine.n_rounds == 4  # none is made twice
+        assert dying.n_rounds + engine.n_rounds == n_rounds  # none is made twice
     again = new(name, **more)._fit_parts(None, checkpoint=checkpoint)  # there is nothing left to do
     assert saved(again) == expected
     assert (again.n_iter_, again.t_, again.stop_reason_) == (clf.n_iter_, clf.t_, "max_iter")
@@ -857,10 +1016,10 @@ def test_the_start_can_be_asked_again(executor):
     """As an engine does that lost the answer."""
 
     class Twice(Here):
-        def run(self, local_step, state, merge, finish=None):
+        def run(self, local_step, state, merge, finish=None, **options):
             if finish is not None:
-                super().run(local_step, state, merge, finish)
-            return super().run(local_step, state, merge, finish)
+                super().run(local_step, state, merge, finish, **options)
+            return super().run(local_step, state, merge, finish, **options)
 
     X, y = problem()
     parts = cut(X, y, [100])
@@ -901,8 +1060,8 @@ def test_a_report_shows_rounds(name, max_iter, rounds, tmp_path):
     clf._fit_parts(engine, rounds=rounds, X_val=X[150:], y_val=y[150:])
     multiplane.report(clf, (X, y), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    n = max_iter * rounds
+    n = max_iter * rounds * (2 if name == "multiplane" else 1)  # of one part each
     if n > 1:
-        assert f"put together in {n} rounds." in page
+        assert f"learnt from in {n} rounds." in page
         assert ("steps" in page) == (max_iter < 10)
         assert ">validation<" in page

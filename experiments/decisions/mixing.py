@@ -2,11 +2,12 @@
 
     python -m experiments.decisions.mixing rules          # on a fifth of the training rows
     python -m experiments.decisions.mixing steps          # the flagship's, on covertype: 6 minutes
-    python -m experiments.decisions.mixing errors [DATA]  # on the test rows, with the defaults
+    python -m experiments.decisions.mixing chains         # the flagship's, likewise: 20 minutes
+    python -m experiments.decisions.mixing errors [DATA, ALGORITHM or SEEDS …]  # on the test rows
 
-`rules` and `steps` compare without a look at test data. `errors` is what the defaults give beside
-one machine at equal passes. Partitions are cut from the rows in the order of
-their files, which is one of time for ijcnn1 and of place for covertype: neighbours are alike.
+`rules`, `steps` and `chains` compare without a look at test data. `errors` is what the defaults
+give beside one machine at equal passes. Partitions are cut from the rows in the order of their
+files, which is one of time for ijcnn1 and of place for covertype: neighbours are alike.
 """
 
 from __future__ import annotations
@@ -112,14 +113,37 @@ def steps() -> None:
         print(f"| {step} | {' | '.join(cells)} |", flush=True)
 
 
-def errors(*names: str) -> None:
+def chains() -> None:
+    """As `steps`, with three seeds: rows in the order of their files, or exchanged beforehand; in
+    chains, or the mean in 128 rounds."""
+    X, y = load("covertype")[:2]
+    held = np.random.RandomState(2).random_sample(len(y)) < 0.2
+    X, y, Xt, yt = X[~held], y[~held], X[held], y[held]
+    same: dict[str, Any] = {"n_hyperplanes": 270, "alpha": 1.5e-8, "scale": "standard"}
+    print("| seed | one machine | chain: 2 | 8 | 32 | mean: 2 | 8 | mean, exchanged: 2 | 8 |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    mixture = np.random.RandomState(5).permutation(len(y))
+    for seed in range(3):
+        made = multiplane.MultiplaneClassifier(**same, max_iter=20, random_state=seed)
+        found = [clone(made).fit(X, y)]
+        found += [clone(made)._fit_parts(cut(X, y, n)) for n in (2, 8, 32)]
+        for rows in (np.arange(len(y)), mixture):
+            parts = [cut(X[rows], y[rows], n) for n in (2, 8)]
+            found += [clone(made)._fit_parts(p, mixing="mean", rounds=128) for p in parts]
+        cells = [f"{error(clf, Xt, yt):.2f} ({clf.n_hyperplanes_})" for clf in found]
+        print(f"| {seed} | {' | '.join(cells)} |", flush=True)
+
+
+def errors(*wanted: str) -> None:
     print("| data | algorithm | one machine | " + " | ".join(map(str, PARTS)) + " | hyperplanes |")
     print("|---|---|---|" + "---|" * (len(PARTS) + 1))
-    for name in names or SEEDS:
+    numbers = [int(word) for word in wanted if word.isdigit()]
+    algorithms = {name: ALGORITHMS[name] for name in wanted if name in ALGORITHMS} or ALGORITHMS
+    for name in [name for name in wanted if name in SEEDS] or SEEDS:
         X, y, Xt, yt = load(name)
-        for algorithm, kind in ALGORITHMS.items():
+        for algorithm, kind in algorithms.items():
             began = time.perf_counter()
-            seeds = range(SEEDS[name])
+            seeds = range(numbers[0] if numbers else SEEDS[name])
             alone = [kind(random_state=seed).fit(X, y) for seed in seeds]
             sizes = [np.mean([clf.n_hyperplanes_ for clf in alone])]
             found = []
@@ -134,4 +158,4 @@ def errors(*names: str) -> None:
 
 
 if __name__ == "__main__":
-    {"rules": rules, "steps": steps, "errors": errors}[sys.argv[1]](*sys.argv[2:])
+    {"rules": rules, "steps": steps, "chains": chains, "errors": errors}[sys.argv[1]](*sys.argv[2:])

@@ -18,13 +18,23 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from distributed import Client, Future, wait
 from distributed.comm import CommClosedError
 
-from multiplane.solvers._engine import LocalStep, Merge, Part, groups, on_part
+from multiplane.solvers._engine import (
+    Join,
+    LocalStep,
+    Merge,
+    Part,
+    Split,
+    exchanges,
+    groups,
+    on_part,
+)
 
 T = TypeVar("T")
 
@@ -76,8 +86,21 @@ class DaskEngine:
         state: Any,
         merge: Merge,
         finish: Callable[[Any], Any] | None = None,
+        only: int | None = None,
     ) -> Any:
-        return self._keep_trying(lambda: self._round(local_step, state, merge, finish))
+        return self._keep_trying(lambda: self._round(local_step, state, merge, finish, only))
+
+    def exchange(self, split: Split, state: Any, join: Join) -> None:
+        make_parts, there = self._make_parts, self._parts
+
+        def make() -> list[Future]:
+            nonlocal there
+            usable = bool(there) and not any(part.cancelled() for part in there)
+            parts, there = there if usable else make_parts(), []
+            return self._exchanged(parts, split, state, join)
+
+        self._make_parts, self._parts = make, []
+        self._parts = self._keep_trying(self._made)
 
     def release(self) -> None:
         """The parts are no longer needed."""
@@ -89,27 +112,31 @@ class DaskEngine:
         state: Any,
         merge: Merge,
         finish: Callable[[Any], Any] | None,
+        only: int | None,
     ) -> Any:
         step = getattr(local_step, "__name__", type(local_step).__name__).strip("_").lower()
-        name = f"{self.name}-{step}-{len(self.traffic) + 1}"
-        # Dask takes a key that it knows for done: one must never come twice.
+        name = f"{self.name}-{step.replace('_', '-')}-{len(self.traffic) + 1}"
+        # Dask takes a key that it knows for done: one must never come twice. On its dashboard the
+        # words before the first number are the name of a bar.
         key = f"{name}-{uuid4().hex[:8]}"
         weighed = _Weighed((local_step, state))
         sent, wanted = [], []
         try:
             sent = self.client.scatter([weighed], hash=False)
-            for number, (part, at) in enumerate(zip(self._parts, self._places, strict=True)):
+            numbers = range(self.n_parts) if only is None else [only]
+            for number in numbers:
+                at = self._places[number]
                 wanted.append(
                     self.client.submit(
                         _step,
                         sent[0],
-                        part,
+                        self._parts[number],
                         key=(key, number),
                         workers=list(at) or None,
                         allow_other_workers=bool(at),
                     )
                 )
-            for level, level_groups in enumerate(groups(self.n_parts), start=1):
+            for level, level_groups in enumerate(groups(len(wanted)), start=1):
                 wanted = [
                     self.client.submit(
                         _merged, merge, wanted[group], key=(f"{key}-merge-{level}", number)
@@ -122,9 +149,33 @@ class DaskEngine:
         except BaseException:  # Ctrl-C too
             _release([*sent, *wanted])
             raise
-        workers = {worker for at in self._places for worker in at}
+        workers = {worker for number in numbers for worker in self._places[number]}
         self.traffic.append(Round(name, weighed.size, len(workers), result.size))
         return result.value
+
+    def _exchanged(self, parts: list[Future], split: Split, state: Any, join: Join) -> list[Future]:
+        submit, passing, made = self.client.submit, [], list(parts)
+        try:
+            for routes in exchanges(len(parts)):
+                key = f"{self.name}-exchange-{uuid4().hex[:8]}"
+                passing += made
+                pieces: list[list[Future]] = [[] for _ in parts]
+                for p, (part, route) in enumerate(zip(made, routes, strict=True)):
+                    found = submit(on_part, split, state, part, key=(f"{key}-split", p))
+                    passing.append(found)
+                    for k, q in enumerate(route):
+                        pieces[q].append(submit(getitem, found, k, key=(f"{key}-piece", p, k)))
+                        passing.append(pieces[q][-1])
+                made = []
+                for q, (own, at) in enumerate(zip(pieces, self._places, strict=True)):
+                    where = {"workers": list(at) or None, "allow_other_workers": bool(at)}
+                    made.append(submit(join, q, own, key=(key, q), **where))
+        except BaseException:
+            _release(made)
+            raise
+        finally:
+            _release(passing)
+        return made
 
     def _keep_trying(self, work: Callable[[], T]) -> T:
         for _ in range(_TRIES):

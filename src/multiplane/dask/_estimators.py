@@ -38,16 +38,20 @@ _PARAMETERS = """    client : distributed.Client or None, default=None
         A folder, where the state of the training is kept after each round; a `fit` with the same
         parameters goes on from there. Removed when the training is complete.
 """
-_MIXING = """    mixing : {"mean", "sum"} or None, default=None
+_MIXING = """    mixing : {"mean", "sum", "chain"} or None, default=None
         How what the partitions have learnt in a round becomes one model. "mean": of those that
         moved a hyperplane; for few, long rounds. "sum": as one machine would learn, but that its
-        scores are a round old; needs many short rounds at first. None: "sum" for
-        `GAMMClassifier`, "mean" for the others. Kernel machines have a rule of their own.
+        scores are a round old; needs many short rounds at first. "chain": rows are exchanged
+        between the partitions once, so that each is a mixture of all, and then a round is of one
+        partition, in turn: as accurate as one machine, and one worker learns at a time. None:
+        "sum" for `GAMMClassifier`, "chain" for `MultiplaneClassifier`, "mean" for the others. In
+        place of "mean" and "sum" kernel machines have a rule of their own.
     rounds : int or None, default=None
         Rounds of the first pass; with "mean" of all passes, with "sum" fewer and fewer, as
-        ``rounds`` divided by the number of the pass. More are more accurate, and each costs
-        sending the model there and back. None: 2048 for "sum"; 128 for "mean", and
-        for `MultiplaneClassifier` fewer, down to 8, where there are not 500,000 rows.
+        ``rounds`` divided by the number of the pass; with "chain" of each partition in a pass. More
+        are more accurate, and each costs sending the model there and back. None: 2048 for "sum";
+        128 for "mean", and for `MultiplaneClassifier` fewer, down to 8, where there are not 500,000
+        rows; for "chain" one, and more where pruning wants it or partitions are fewer than 8.
 """
 
 
@@ -275,11 +279,12 @@ class _Stream(DaskClassifier):
     rounds: int | None
 
     def _training_options(self) -> dict[str, Any]:
-        if self.mixing not in (None, "mean", "sum"):
-            raise ValueError(f"mixing must be 'mean', 'sum' or None, got {self.mixing!r}")
+        if self.mixing not in (None, "mean", "sum", "chain"):
+            raise ValueError(f"mixing must be 'mean', 'sum', 'chain' or None, got {self.mixing!r}")
         if self.rounds is not None and (not isinstance(self.rounds, Integral) or self.rounds < 1):
             raise ValueError(f"rounds must be a whole number above 0 or None, got {self.rounds!r}")
-        return {"mixing": self.mixing, "rounds": self.rounds}
+        # Which one is meant is part of a checkpoint, whose rounds are of that kind.
+        return {"mixing": self.mixing or self._plain._mixing_rule, "rounds": self.rounds}
 
     def partial_fit(self, X: Any, y: Any, *args: Any, **options: Any) -> Any:
         """Not on a cluster: a stream has one order. `to_local` gives a classifier that can."""

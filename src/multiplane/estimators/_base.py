@@ -250,10 +250,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         rows, and what they have learnt is mixed.
 
         Validation data are arrays here. `mixing` and `rounds` (a pass; for the sum: in the first
-        pass, and after that in inverse proportion to its number): see solvers/_mixing.py; None: as
-        is best for the algorithm. `checkpoint.write(estimator)` is called after each round, and
-        `checkpoint.resume(estimator)` at the beginning: whether it has given the estimator what an
-        earlier call had learnt.
+        pass, and after that in inverse proportion to its number; for the chain: of each part): see
+        solvers/_mixing.py; None: as is best for the algorithm. `checkpoint.write(estimator)` is
+        called after each round, and `checkpoint.resume(estimator)` at the beginning: whether it has
+        given the estimator what an earlier call had learnt.
         """
         self._validate_params()
         check_can_stop_early(self, X_val, y_val)
@@ -558,6 +558,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _looks_at_first_rows(self) -> bool:
         """Whether the first piece of a source should be as large as it can be."""
         return bool(self._found_by_trial())
+
+    def _sample_size(self, n_rows: int, n_features: int) -> int:
+        """Rows of parts that a training is started with."""
+        return int(np.clip(n_rows // 5, 10_000, 40_000))
 
     def _stream_goes_on(self, done: float) -> None:
         """Called before each window of a source; `done`: how much of the training is behind."""

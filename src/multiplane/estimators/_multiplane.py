@@ -24,7 +24,7 @@ from multiplane.estimators._docs import COMMON, fill
 from multiplane.estimators._hyperplanes import ATTRIBUTES, HyperplaneClassifier
 from multiplane.estimators._labels import find, ranks
 from multiplane.estimators._monitor import Recorder
-from multiplane.estimators._rounds import FEW, SAMPLE, Reading, Winners, united, winners
+from multiplane.estimators._rounds import FEW, Reading, Winners, united, winners
 from multiplane.estimators._training import Training
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
@@ -40,6 +40,8 @@ _ROWS_A_ROUND = 4_096  # of all parts, at least
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _TRIAL_WORK = 4e9
+_SAMPLE_NUMBERS = 1 << 26  # in a sample of more than 40,000 rows: 256 MB
+_MANY_TESTED = 10_000
 _STREAM_BYTES = 2e9  # of a source to be read altogether, for max_iter="auto"
 _FAR = 1e5  # standard deviations from zero: two digits are left
 _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
@@ -141,7 +143,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
     far, or of four fifths of them at least. With fewer rows than that use `fit`.
     A class that comes later gets one hyperplane. `fit` holds a scaled copy of the data while it
     works. Early stopping waits for half of the passes at least: before that, steps do not get
-    smaller. Centres are placed by a sample of 10,000 to 40,000 rows, one for 8 rows of a class at
+    smaller. Centres are placed by a sample of 10,000 to 100,000 rows, one for 8 rows of a class at
     most.
 
     References
@@ -244,7 +246,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         random = np.random.RandomState(seed)
         rows = examples.rows()
         n_rows = len(rows) if self._expected is None else self._expected[0]
-        sample = _sample(examples.y, rows, random, n_rows)
+        sample = _sample(examples.y, rows, random, self._sample_size(n_rows, examples.X.shape[1]))
         X, y = examples.X.source[sample], examples.y[sample]
         weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
@@ -315,7 +317,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
         now = time.perf_counter()  # of little time, half is for trials
         deadline = now + (getattr(self, "_deadline", np.inf) - now) / 2
-        search = Search(ways, trials.wrong, self._tried, ("alpha",), deadline)
+        # Tested on so many rows a larger number that is better is so, and more rows are to come.
+        eager = ("n_hyperplanes",) if len(parts[0][1]) >= _MANY_TESTED else ()
+        search = Search(ways, trials.wrong, self._tried, ("alpha",), eager, deadline)
         found = [search.walk(start, ways)]
         if auto:  # the linear model is worth a try of its own
             found.append(search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha")))
@@ -384,6 +388,13 @@ class MultiplaneClassifier(HyperplaneClassifier):
         """Drop hyperplanes that win nowhere, but leave every class one."""
         self._keep_winners(self._winners(examples.X)[examples.rows()])
         self._calm_down()
+
+    def _sample_size(self, n_rows: int, n_features: int) -> int:
+        # Where rows are many, more hyperplanes pay than a trial with 40,000 can tell (decision 7).
+        most = max(40_000, min(100_000, _SAMPLE_NUMBERS // n_features))
+        return int(np.clip(n_rows // 5, 10_000, most))
+
+    _mixing_rule = "chain"  # its steps stay large: a mean of P parts goes a P-th of the way
 
     def _rounds(self, rule: Rule, n_rows: int) -> int:
         # Steps do not get smaller with t here: what counts is the number of rows.
@@ -584,10 +595,9 @@ def _passes(fewest: int, wanted: float, most: int) -> int:
 
 
 def _sample(
-    y: NDArray[np.int32], rows: NDArray[np.int64], random: np.random.RandomState, n_rows: int
+    y: NDArray[np.int32], rows: NDArray[np.int64], random: np.random.RandomState, n: int
 ) -> NDArray[np.int64]:
-    """Numbers of at most so many rows, of n_rows altogether, and of some of each class however
-    rare."""
+    """Numbers of at most n rows, and of some of each class however rare."""
     drawn = random.permutation(rows)
-    taken = (ranks(y[drawn]) < FEW) | (np.arange(len(drawn)) < np.clip(n_rows // 5, *SAMPLE))
+    taken = (ranks(y[drawn]) < FEW) | (np.arange(len(drawn)) < n)
     return np.sort(drawn[taken])

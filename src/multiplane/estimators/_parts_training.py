@@ -26,12 +26,14 @@ from multiplane.estimators._labels import check_several
 from multiplane.estimators._monitor import Monitor
 from multiplane.estimators._parts import Seen, survey
 from multiplane.estimators._rounds import (
-    SAMPLE,
+    VISITS,
+    Exchange,
     Reading,
     Sample,
     Sampling,
     Share,
     Start,
+    joined,
     learnt_share,
     sampled,
 )
@@ -41,6 +43,7 @@ from multiplane.solvers._sgd import Result
 from multiplane.solvers._tally import Tally
 
 _FEWEST_ROUNDS = 32  # of a pass, where their number falls from pass to pass
+_FEWEST_VISITS = 8  # of a pass, all parts together: steps change in between
 
 
 @dataclass
@@ -79,8 +82,11 @@ class PartsTraining:
                 return False
         seen = survey(self.engine, several=False)
         reading = self._reading(seen)
-        rounds = self.rounds or estimator._rounds(self.rule, sum(seen.counting))
-        self.n_rounds = min(rounds, max(seen.counting))  # each with a row at least
+        most = max(seen.counting)
+        if self._exchanges():  # all as large as each other
+            most = -(-sum(seen.counting) // self.engine.n_parts)
+        rounds = self.rounds or self._rounds(seen, most)
+        self.n_rounds = min(rounds, most)  # each with a row at least
         if resumed:
             self._check_same(seen)
         else:
@@ -88,6 +94,9 @@ class PartsTraining:
             estimator.history_ = []
             self._start(seen, reading)
         self.reading: Reading = estimator._final_reading(reading)
+        if self._exchanges():
+            exchange = Exchange(self.reading, self.engine.n_parts, self.position.seed)
+            self.engine.exchange(Exchange.split, exchange, joined)
         return True
 
     def run(self, monitor: Monitor) -> Result:
@@ -108,6 +117,20 @@ class PartsTraining:
         else:
             self._write(result.stop_reason)
         return result
+
+    def _exchanges(self) -> bool:
+        """Whether rows go from part to part before they are learnt."""
+        several = self.rule == "chain" and self.engine.n_parts > 1
+        return several and bool(self.estimator.shuffle)
+
+    def _rounds(self, seen: Seen, most: int) -> int:
+        if self.rule != "chain":
+            return int(self.estimator._rounds(self.rule, sum(seen.counting)))
+        settings = self.estimator._settings()
+        visits = -(-_FEWEST_VISITS // self.engine.n_parts)
+        if settings.prune_threshold is not None:  # as often as on one machine
+            visits = max(visits, -(-most // settings.prune_every))
+        return visits
 
     def _reading(self, seen: Seen) -> Reading:
         labels, each = seen.labels, None
@@ -139,7 +162,7 @@ class PartsTraining:
         n_rows = sum(seen.counting)
         estimator._expected = n_rows, estimator._parts_passes()
         if estimator._looks_at_first_rows():
-            share = float(np.clip(n_rows // 5, *SAMPLE)) / n_rows
+            share = estimator._sample_size(n_rows, seen.n_features) / n_rows
             beginner = copy.copy(estimator)
             beginner.__dict__.pop("_skl_callbacks", None)  # they stay here
             found: dict[str, Any] = self.engine.run(
@@ -164,6 +187,8 @@ class PartsTraining:
         n_rounds = self.n_rounds
         if self.rule == "sum":
             n_rounds = max(min(_FEWEST_ROUNDS, n_rounds), n_rounds // number)
+        elif self.rule == "chain":
+            n_rounds *= self.engine.n_parts
         if position.before is None:
             position.before = astuple(training.tally)
         while position.round < n_rounds:
@@ -190,7 +215,14 @@ class PartsTraining:
         training, settings = estimator._training, estimator._settings()
         began, tally = time.perf_counter(), training.tally
         estimator._stream_goes_on((position.n_iter + position.round / n_rounds) / settings.max_iter)
-        mixing = estimator._mixing(self.engine.n_parts, self.rule, position.n_iter)
+        n_parts, number, only = self.engine.n_parts, position.round, None
+        if self.rule == "chain":
+            number, only = divmod(position.round, n_parts)
+            if settings.shuffle:
+                numbers = [position.seed, position.n_iter, number, VISITS]
+                only = int(np.random.RandomState(numbers).permutation(n_parts)[only])
+            n_rounds, n_parts = self.n_rounds, 1
+        mixing = estimator._mixing(n_parts, self.rule, position.n_iter)
         state = training.learner.__getstate__()
         share = Share(
             mixing,
@@ -199,10 +231,10 @@ class PartsTraining:
             position.seed,
             settings.shuffle,
             position.n_iter,
-            position.round,
+            number,
             n_rounds,
         )
-        delta = self.engine.run(learnt_share, share, mixing.merge)
+        delta = self.engine.run(learnt_share, share, mixing.merge, only=only)
         kind: Any = type(training.learner)
         learner = kind.__new__(kind)
         learner.__setstate__(mixing.apply(state, delta))

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from multiplane import _native
 from multiplane._arrays import issparse
-from multiplane.data import Examples, Matrix
+from multiplane.data import Block, Examples, Matrix
+from multiplane.data._source import stack
 from multiplane.estimators._checks import NO_WEIGHT, NoWeightError
 from multiplane.estimators._labels import find, ranks
 from multiplane.estimators._parts import rows_of
 from multiplane.models._scaling import Scaling
-from multiplane.solvers._engine import Part
+from multiplane.solvers._engine import Part, n_pieces
 
-SAMPLE = 10_000, 40_000  # rows that a training is started with: a fifth, in between
+# Random numbers for more than one purpose: the last of the words that they begin with.
+PIECES, VISITS = 1, 2
 FEW = 50  # rows of a class that a sample has, if there are so many
 
 
@@ -157,6 +159,33 @@ class Start:
         estimator._start(examples, len(estimator.classes_), self.seed)
         before = vars(self.estimator)
         return {name: v for name, v in vars(estimator).items() if name not in before}
+
+
+# --- rows from part to part ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Parts become mixtures of all."""
+
+    reading: Reading
+    n_parts: int
+    seed: int
+
+    def split(self, part: Part) -> list[Block]:
+        self.reading.examples(part)  # or an error, while rows have their numbers
+        X, y, weight = rows_of(part, self.reading.n_features)
+        numbers = [self.seed, 0, part.number or 0, PIECES]
+        order = np.random.RandomState(numbers).permutation(X.shape[0])
+        k = n_pieces(self.n_parts)
+        first = (part.number or 0) % k  # some pieces have one row more: not always the same ones
+        places = [np.sort(order[(j - first) % k :: k]) for j in range(k)]
+        labels = np.asarray(y)
+        return [Block(X[i], labels[i], None if weight is None else weight[i]) for i in places]
+
+
+def joined(number: int, pieces: Sequence[Block]) -> Part:
+    return Part(number, stack([piece for piece in pieces if piece.n_rows] or pieces[:1]))
 
 
 # --- rounds -------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def training(found: Evaluation) -> Section | None:
         lead = "Error in training is on the rows that were learnt from."
     if rounds:
         n = _number_of_rounds(rounds)
-        lead += f" What the partitions had learnt was put together in {n} round{'s' * (n > 1)}."
+        lead += f" The partitions were learnt from in {n} round{'s' * (n > 1)}."
     seconds = [entry["seconds"] for entry in history if "seconds" in entry]
     if seconds:
         lead += f" It took {duration(seconds[-1])}."

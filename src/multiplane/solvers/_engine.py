@@ -11,8 +11,8 @@ its arguments, so that work which is lost can be done again elsewhere with the s
 result does not depend on who did what: deltas are merged in the order of the parts, in a tree whose
 shape depends on their number alone.
 
-Engines: `Here`, one after the other in this process; `multiplane.dask`; another one needs `run` and
-nothing more.
+Engines: `Here`, one after the other in this process; `multiplane.dask`; another one needs `run`
+and, for those who want their parts to be alike, `exchange`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:  # it needs the compiled module, and least squares does without
     from multiplane.data._source import Block
 
 FAN_IN = 8  # deltas that are merged at once
+MOST_PIECES, FEW_PIECES = 32, 16  # of a part whose rows are exchanged: with all, or with some
 
 LocalStep = Callable[[Any, "Part"], Any]
 Merge = Callable[[Sequence[Any]], Any]
+Split = Callable[[Any, "Part"], Sequence[Any]]
+Join = Callable[[int, Sequence[Any]], "Part"]
 
 
 class Part:
@@ -65,9 +70,17 @@ class Engine(Protocol):
         state: Any,
         merge: Merge,
         finish: Callable[[Any], Any] | None = None,
+        only: int | None = None,
     ) -> Any:
-        """What the parts find, merged, and brought here after `finish` has been called with it,
-        there: functions that can be pickled, and the last two with something that can."""
+        """What the parts find, or `only` the one of this number, merged, and brought here after
+        `finish` has been called with it, there: functions that can be pickled, and the last two
+        with something that can."""
+        ...
+
+    def exchange(self, split: Split, state: Any, join: Join) -> None:
+        """Have other parts from now on, as many as there were: q is what `join` makes of its number
+        and the pieces that come to it by `exchanges`, in the order of the parts that they are from.
+        The k-th of `split` is the k-th on its part's route."""
         ...
 
 
@@ -95,6 +108,23 @@ def groups(n: int) -> Iterator[list[slice]]:
         n = len(level)
 
 
+def n_pieces(n_parts: int) -> int:
+    """That a part is split into when rows are exchanged."""
+    return n_parts if n_parts <= MOST_PIECES else FEW_PIECES
+
+
+def exchanges(n_parts: int) -> Iterator[list[list[int]]]:
+    """Where the pieces of each part go, one time after the other: to all parts or, if these are
+    many, twice to some at random. As many come to a part as go away."""
+    if n_parts <= MOST_PIECES:
+        yield [[(p + k) % n_parts for k in range(n_parts)] for p in range(n_parts)]
+        return
+    random = np.random.RandomState(n_parts)
+    for _ in range(2):
+        columns = [random.permutation(n_parts).tolist() for _ in range(FEW_PIECES)]
+        yield [list(route) for route in zip(*columns, strict=True)]
+
+
 class Here:
     """All parts in this process."""
 
@@ -107,8 +137,18 @@ class Here:
         state: Any,
         merge: Merge,
         finish: Callable[[Any], Any] | None = None,
+        only: int | None = None,
     ) -> Any:
-        deltas = [on_part(local_step, state, part) for part in self.parts]
+        parts = self.parts if only is None else [self.parts[only]]
+        deltas = [on_part(local_step, state, part) for part in parts]
         for level in groups(len(deltas)):
             deltas = [merge(deltas[group]) for group in level]
         return deltas[0] if finish is None else finish(deltas[0])
+
+    def exchange(self, split: Split, state: Any, join: Join) -> None:
+        for routes in exchanges(self.n_parts):
+            arrived: list[list[Any]] = [[] for _ in self.parts]
+            for part, route in zip(self.parts, routes, strict=True):
+                for piece, q in zip(on_part(split, state, part), route, strict=True):
+                    arrived[q].append(piece)
+            self.parts = [join(q, pieces) for q, pieces in enumerate(arrived)]

@@ -4,14 +4,16 @@ In a round every part p goes on from the same learner (`state`, of `Learner.__ge
 rows of its own, which moves hyperplane j, U_j = λ(t−1) W_j, by Δ_pj. The next round begins with
 
     mean   U_j + Σ_p n_p Δ_pj / m_j,   t + Σ_p n_p² / Σ_p n_p,   m_j = Σ n_p of those that moved it;
-    sum    U_j + Σ_p Δ_pj,             t + Σ_p n_p.
+    sum    U_j + Σ_p Δ_pj,             t + Σ_p n_p;
+    chain  one part p alone: U_j + Δ_pj, t + n_p, and another part in the next round.
 
 The mean is over those parts that had something to say about a hyperplane, in proportion to their
 rows, and works with few, long rounds: steps are as large as if a part were alone, and averaging
 makes up for that. Parts with few rows or none do not slow down the others. The sum is what
 one learner would do with all the rows one after the other, but that its scores are a round old: it
 comes as near to that as one likes with rounds that are short beside the steps made so far. With
-long ones it overshoots, since all parts make up for the same mistakes.
+long ones it overshoots, since all parts make up for the same mistakes. The chain is what one
+machine does, and as slow; rows are exchanged beforehand, so that parts are alike.
 
 Hyperplanes are the same if they have the same id; those born during the round are joined, in the
 order of the parts, and get ids of their own. The numerator and the denominator of the averaged
@@ -37,7 +39,7 @@ State = dict[str, Any]
 Floats = NDArray[np.float32]
 # Which hyperplane of its class each row belongs to: (learner, examples) → ids
 Assign = Callable[[_native.Learner, Examples], NDArray[np.int32]]
-Rule = Literal["mean", "sum"]
+Rule = Literal["mean", "sum", "chain"]
 
 # Seeds of parts are so far apart; odd, and not the step of native/draw.hpp.
 BETWEEN_SEEDS = 0xD1342543DE82EF95
@@ -65,7 +67,7 @@ class HyperplaneMixing:
     """The steps of a round."""
 
     n_parts: int
-    rule: Rule = "mean"
+    rule: Rule = "mean"  # a chain is the mean of one
     assign: Assign | None = None  # None: the best one, whenever a row is met
 
     def local_step(

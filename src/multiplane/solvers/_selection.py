@@ -97,8 +97,8 @@ class Search:
     """A walk from setting to setting, as long as it leads to something better.
 
     `ways` are the values of each setting in their natural order; `wrong` tells how many of how many
-    test rows some settings get wrong. Of the `thorough` ways all values are tried. After the
-    `deadline` no trial begins.
+    test rows some settings get wrong. Of the `thorough` ways all values are tried; on the `eager`
+    ones whatever is better is a step up, by however little. After the `deadline` no trial begins.
     """
 
     def __init__(
@@ -107,11 +107,12 @@ class Search:
         wrong: Callable[[dict[str, Any]], tuple[float, float]],
         listener: Callable[[Trial], None],
         thorough: Iterable[str] = (),
+        eager: Iterable[str] = (),
         deadline: float = np.inf,
     ) -> None:
         self.ways, self.wrong, self.listener = ways, wrong, listener
         self.deadline = deadline
-        self.thorough = set(thorough)
+        self.thorough, self.eager = set(thorough), set(eager)
         self.trials: list[Trial] = []
 
     def trial(self, settings: dict[str, Any]) -> Trial:
@@ -127,11 +128,12 @@ class Search:
         best = self.trial(start)
         for name in [*names] * 2:
             values = self.ways[name]
+            upwards = 0.0 if name in self.eager else _CAUTION
             for direction in (-1, 1):
                 place = values.index(best.settings[name]) + direction
                 while 0 <= place < len(values) and time.perf_counter() < self.deadline:
                     other = self.trial({**best.settings, name: values[place]})
-                    if other.beats(best, _CAUTION if direction > 0 else _DOWNWARDS):
+                    if other.beats(best, upwards if direction > 0 else _DOWNWARDS):
                         best = other
                     elif name not in self.thorough:
                         break
