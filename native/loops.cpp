@@ -302,10 +302,8 @@ float squared_norm(const float* x, std::int64_t n) {
     const F16 v = load(x + f);
     acc = fma(v, v, acc);
   }
-  float rest[kLanes];
-  store(rest, acc);
-  for (; f < n; ++f) rest[f % kLanes] = fma1(x[f], x[f], rest[f % kLanes]);
-  return sum_lanes(load(rest));
+  const F16 v = load_first(x + f, static_cast<int>(n - f));
+  return sum_lanes(fma(v, v, acc));
 }
 
 template <class Index>
@@ -370,6 +368,40 @@ void weigh(const float* const* coef, int n_classes, const float* k, int n_tiles,
     case 1: weigh_classes<1>(coef + c, k, n_tiles, out + c); break;
     default: break;
   }
+}
+
+template <int C, class Function>
+MP_INLINE void evaluate_classes(const float* dots, float x2, const float* v2,
+                                const float* const* coef, int n_tiles, float* out,
+                                Function function) {
+  const F16 x = splat(x2);
+  F16 acc[C];
+  for (int c = 0; c < C; ++c) acc[c] = splat(0.0f);
+  for (int i = 0; i < n_tiles * kLanes; i += kLanes) {
+    const F16 k = function(load(dots + i), x, load(v2 + i));
+    for (int c = 0; c < C; ++c) acc[c] = fma(k, load(coef[c] + i), acc[c]);
+  }
+  for (int c = 0; c < C; ++c) out[c] = sum_lanes(acc[c]);
+}
+
+void evaluate(const multiplane::Kernel& by, const float* dots, float x2, const float* v2,
+              const float* const* coef, int n_classes, int n_tiles, float* room, float* out) {
+  // The usual kernel: what is stored and read again would cost as much as a class.
+  if (by.kind == multiplane::Kernel::Kind::Rbf) {
+    const Rbf rbf(by);
+    switch (n_classes) {
+      case 2: return evaluate_classes<2>(dots, x2, v2, coef, n_tiles, out, rbf);
+      case 3: return evaluate_classes<3>(dots, x2, v2, coef, n_tiles, out, rbf);
+      case 4: return evaluate_classes<4>(dots, x2, v2, coef, n_tiles, out, rbf);
+      case 5: return evaluate_classes<5>(dots, x2, v2, coef, n_tiles, out, rbf);
+      case 6: return evaluate_classes<6>(dots, x2, v2, coef, n_tiles, out, rbf);
+      case 7: return evaluate_classes<7>(dots, x2, v2, coef, n_tiles, out, rbf);
+      case 8: return evaluate_classes<8>(dots, x2, v2, coef, n_tiles, out, rbf);
+      default: break;
+    }
+  }
+  kernel(by, dots, x2, v2, n_tiles, room);
+  weigh(coef, n_classes, room, n_tiles, out);
 }
 
 void mix(const float* const* coef, int n_classes, const float* factor, int n_tiles, float* out) {
@@ -565,6 +597,7 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     kernel,
     exponents,
     weigh,
+    evaluate,
     mix,
     smallest,
     partner,

@@ -86,6 +86,9 @@ struct Loops {
                     float* out);
   // out[c] = sum over the lanes of coef[c][lane] * k[lane]
   void (*weigh)(const float* const* coef, int n_classes, const float* k, int n_tiles, float* out);
+  // Both at once, with the same bits; `room` for a number a lane.
+  void (*evaluate)(const Kernel& kernel, const float* dots, float x2, const float* v2,
+                   const float* const* coef, int n_classes, int n_tiles, float* room, float* out);
   // out[lane] = sum over the classes of factor[c] * coef[c][lane]
   void (*mix)(const float* const* coef, int n_classes, const float* factor, int n_tiles, float* out);
   // The lane with the least size, of equals the one born first; empty lanes hold infinity.

@@ -12,16 +12,19 @@ namespace multiplane {
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr std::size_t kScores = 4096;  // that stay in the first-level cache: 16 KiB
 
 // Calls use(i, row i, its scores) for the rows [begin, end). Full rows go in blocks, so that a tile,
-// once in the cache, serves many of them.
+// once in the cache, serves many of them. Where tiles are many none stays for so long: there, blocks
+// are short, so that at least their scores do.
 //
 // With a `largest` above zero a row's values are checked when it is met; false if one fails.
 template <class Use>
 bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, std::int64_t begin,
                  std::int64_t end, float largest, Use use) {
   const std::size_t stride = static_cast<std::size_t>(tiles.n) * kTile;
-  std::vector<float> scores(stride * kPredictBlock);
+  const int most = stride * kPredictBlock > kScores ? kMaxBlock : kPredictBlock;
+  std::vector<float> scores(stride * static_cast<std::size_t>(most));
   Scorer scorer(n_features);
   Row block[kPredictBlock];
   std::int64_t number[kPredictBlock];
@@ -43,39 +46,41 @@ bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, 
     }
     block[n] = row;
     number[n++] = i;
-    if (n == (dense ? kPredictBlock : kSparseBlock)) flush();
+    if (n == (dense ? most : kSparseBlock)) flush();
   }
   flush();
   return true;
 }
 
-// Splits the rows into one range a thread. What a row gets does not depend on the split.
+// Threads take stretches of rows as they get on, so that one which is held up does not hold up all.
+// What a row gets does not depend on who had it.
 template <class Use>
 bool score_all(const Tiles& tiles, std::int64_t n_features, const Rows& rows, int n_threads,
                float largest, Use use) {
   const std::int64_t n = rows.n_rows;
-  const std::int64_t n_ranges = std::clamp<std::int64_t>(n_threads, 1, n / 64 + 1);
+  const std::int64_t n_workers = std::clamp<std::int64_t>(n_threads, 1, n / 64 + 1);
+  const std::int64_t some = std::clamp<std::int64_t>(n / (8 * n_workers), 64, 1024);
+  const std::int64_t stretch = n_workers == 1 ? std::max<std::int64_t>(n, 1) : some;
   std::vector<std::thread> threads;
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(n_ranges));
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(n_workers));
+  std::atomic<std::int64_t> next{0};
   std::atomic<bool> fine{true};
   const auto work = [&](std::int64_t k) {
     try {
-      if (!score_range(tiles, n_features, rows, n * k / n_ranges, n * (k + 1) / n_ranges, largest,
-                       use))
-        fine = false;
+      for (std::int64_t i; fine && (i = next.fetch_add(stretch)) < n;)
+        if (!score_range(tiles, n_features, rows, i, std::min(i + stretch, n), largest, use))
+          fine = false;
     } catch (...) {
       failures[static_cast<std::size_t>(k)] = std::current_exception();
     }
   };
-  threads.reserve(static_cast<std::size_t>(n_ranges));
-  std::int64_t started = 1;
+  threads.reserve(static_cast<std::size_t>(n_workers));
   try {
-    for (; started < n_ranges; ++started) threads.emplace_back(work, started);
+    for (std::int64_t k = 1; k < n_workers; ++k) threads.emplace_back(work, k);
   } catch (const std::exception&) {
-    // No more threads to be had, or no memory for one: this one does the rest.
+    // No more threads to be had, or no memory for one: the others do the rest.
   }
   work(0);
-  for (std::int64_t k = started; k < n_ranges; ++k) work(k);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
@@ -144,9 +149,9 @@ bool evaluate_all(const KernelMachine& machine, const Rows& rows, int n_threads,
         thread_local std::vector<float> values, f;
         values.resize(n_lanes);
         f.resize(static_cast<std::size_t>(machine.n_classes()));
-        loops().kernel(machine.kernel(), dots, squared_norm(x), machine.squared_norms(),
-                       machine.n_tiles(), values.data());
-        loops().weigh(machine.coef(), machine.n_classes(), values.data(), machine.n_tiles(), f.data());
+        loops().evaluate(machine.kernel(), dots, squared_norm(x), machine.squared_norms(),
+                         machine.coef(), machine.n_classes(), machine.n_tiles(), values.data(),
+                         f.data());
         use(i, f);
       });
 }
@@ -171,9 +176,9 @@ std::int32_t class_of(const KernelMachine& machine, const float* x) {
   f.resize(static_cast<std::size_t>(machine.n_classes()));
   const Loops& run = loops();
   run.score_dense(&x, 1, machine.n_features(), tiles.bias, tiles.data, tiles.n, dots.data());
-  run.kernel(machine.kernel(), dots.data(), run.squared_norm(x, machine.n_features()),
-             machine.squared_norms(), tiles.n, values.data());
-  run.weigh(machine.coef(), machine.n_classes(), values.data(), tiles.n, f.data());
+  run.evaluate(machine.kernel(), dots.data(), run.squared_norm(x, machine.n_features()),
+               machine.squared_norms(), machine.coef(), machine.n_classes(), tiles.n, values.data(),
+               f.data());
   return static_cast<std::int32_t>(std::max_element(f.begin(), f.end()) - f.begin());
 }
 

@@ -38,6 +38,10 @@ struct M16 {
 };
 
 MP_INLINE F16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+// The first n of sixteen, and zeros; nothing else is touched. n is from 0 to 15.
+MP_INLINE F16 load_first(const float* p, int n) {
+  return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p)};
+}
 MP_INLINE void store(float* p, F16 a) { _mm512_storeu_ps(p, a.v); }
 MP_INLINE F16 splat(float x) { return {_mm512_set1_ps(x)}; }
 MP_INLINE F16 fma(F16 a, F16 b, F16 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
@@ -94,6 +98,13 @@ struct M16 {
 };
 
 MP_INLINE F16 load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+// The first n of sixteen, and zeros; nothing else is touched. n is from 0 to 15.
+MP_INLINE F16 load_first(const float* p, int n) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i low = _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lanes);
+  const __m256i high = _mm256_cmpgt_epi32(_mm256_set1_epi32(n - 8), lanes);
+  return {_mm256_maskload_ps(p, low), _mm256_maskload_ps(p + 8, high)};
+}
 MP_INLINE void store(float* p, F16 a) {
   _mm256_storeu_ps(p, a.lo);
   _mm256_storeu_ps(p + 8, a.hi);
@@ -230,6 +241,12 @@ MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
 MP_INLINE F16 load(const float* p) {
   F16 a;
   MP_EACH(i) a.v[i] = p[i];
+  return a;
+}
+// The first n of sixteen, and zeros; nothing else is touched. n is from 0 to 15.
+MP_INLINE F16 load_first(const float* p, int n) {
+  F16 a;
+  MP_EACH(i) a.v[i] = i < n ? p[i] : 0.0f;
   return a;
 }
 MP_INLINE void store(float* p, F16 a) { MP_EACH(i) p[i] = a.v[i]; }
