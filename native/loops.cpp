@@ -201,13 +201,22 @@ void score_sparse(const multiplane::NonZeros<Index>* rows, int n_rows, std::int6
   for (; q < n_tiles; ++q) score_group<1>(sorted, n_rows, tiles + q, target, q * kLanes);
 }
 
+// Of a positive number, which may be the largest: the pattern of what follows is one more.
+MP_INLINE float next_above(float x) {
+  std::uint32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  ++bits;
+  __builtin_memcpy(&x, &bits, 4);
+  return x;
+}
+
 bool all_within(const float* values, std::int64_t n, float largest) {
   if (n < kLanes) {
     bool fine = true;
     for (std::int64_t k = 0; k < n; ++k) fine &= __builtin_fabsf(values[k]) <= largest;
     return fine;
   }
-  const float beyond = __builtin_nextafterf(largest, __builtin_huge_valf());
+  const float beyond = next_above(largest);
   const F16 high = splat(beyond), low = splat(-beyond);
   std::uint32_t fine = 0xffff;
   const auto check = [&](const float* p) {
