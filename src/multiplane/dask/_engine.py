@@ -7,8 +7,8 @@ A. The state of a round is scattered to one worker, together with the step; othe
 B. Tasks go where their parts are, and may go elsewhere if that worker is lost or the others have
    nothing left to do: `allow_other_workers`.
 
-C. Dask's client holds back what follows a message within 10 ms. So a round is one message, and the
-   futures of the one before are let go after it has been sent.
+C. Dask's client holds back what follows a message within 10 ms: the futures of a round are let go
+   after the next has been sent, or their farewell would delay it.
 
 D. Parts are futures with a lineage: Dask makes those of a lost worker again. A scattered state has
    none. If it is lost before all have it, the scheduler cancels what depends on it, and the round
@@ -20,14 +20,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import dask
-from dask import delayed
 from distributed import Client, Future, wait
 from distributed.comm import CommClosedError
 
@@ -127,26 +124,35 @@ class DaskEngine:
         # words before the first number are the name of a bar.
         key = f"{name}-{uuid4().hex[:8]}"
         weighed = _Weighed((local_step, state))
-        numbers = range(self.n_parts) if only is None else [only]
-        held: list[Future] = []
+        sent, wanted = [], []
         try:
-            held += self.client.scatter([weighed], hash=False)
-            wanted = []
+            sent = self.client.scatter([weighed], hash=False)
+            numbers = range(self.n_parts) if only is None else [only]
             for number in numbers:
-                with _at(self._places[number]):
-                    wanted.append(_task((key, number), _step, held[0], self._parts[number]))
+                at = self._places[number]
+                wanted.append(
+                    self.client.submit(
+                        _step,
+                        sent[0],
+                        self._parts[number],
+                        key=(key, number),
+                        workers=list(at) or None,
+                        allow_other_workers=bool(at),
+                    )
+                )
             for level, level_groups in enumerate(groups(len(wanted)), start=1):
                 wanted = [
-                    _task((f"{key}-merge-{level}", number), _merged, merge, wanted[group])
+                    self.client.submit(
+                        _merged, merge, wanted[group], key=(f"{key}-merge-{level}", number)
+                    )
                     for number, group in enumerate(level_groups)
                 ]
             if finish is not None:
-                wanted = [_task(f"{key}-finish", _finished, finish, wanted[0])]
-            held.append(self.client.compute(wanted[0], optimize_graph=False))
-            self._held = held
-            result = held[-1].result()
+                wanted = [self.client.submit(_finished, finish, wanted[0], key=f"{key}-finish")]
+            self._held = [*sent, *wanted]
+            result = wanted[0].result()
         except BaseException:  # Ctrl-C too
-            _release(held)
+            _release([*sent, *wanted])
             raise
         workers = {worker for number in numbers for worker in self._places[number]}
         self.traffic.append(Round(name, weighed.size, len(workers), result.size))
@@ -215,17 +221,6 @@ def _release(futures: list[Future]) -> None:
     off the connection, with all that the client has on the cluster."""
     for future in futures:
         future.release()
-
-
-def _task(key: Any, function: Callable[..., Any], *args: Any) -> Any:
-    return delayed(function, pure=False, traverse=False)(*args, dask_key_name=key)
-
-
-def _at(workers: tuple[str, ...]) -> AbstractContextManager[None]:
-    """What is made a task here goes to these workers if they are there."""
-    if not workers:
-        return nullcontext()
-    return dask.annotate(workers=list(workers), allow_other_workers=True)  # type: ignore[no-any-return]
 
 
 class _Weighed:
