@@ -15,7 +15,7 @@ from multiplane.data import Examples, Matrix
 from multiplane.datasets import make_checkerboard
 from multiplane.estimators import _multiplane
 from multiplane.models._scaling import Scaling
-from multiplane.solvers._selection import Search, folds, progressive
+from multiplane.solvers._selection import Search, Trial, folds, progressive
 from multiplane.solvers._sgd import Annealed
 from multiplane.solvers._tangents import tangents
 
@@ -246,18 +246,11 @@ def test_scaling(kind):
 # --- the search ---------------------------------------------------------------------------------
 
 
-def lost(n_wrong, first=0, n_tested=1000):
-    rows = np.zeros(n_tested)
-    rows[first : first + n_wrong] = 1
-    return rows
-
-
 def test_search_walks_to_the_best():
     seen = []
     search = Search(
         {"a": (1, 2, 3, 4), "b": ("x", "y")},
-        lambda s, part: lost(100 * abs(s["a"] - 3) + 50 * (s["b"] == "x")),
-        [1000],
+        lambda s: (100 * abs(s["a"] - 3) + 50 * (s["b"] == "x"), 1000),
         seen.append,
     )
     best = search.walk({"a": 1, "b": "x"}, ("a", "b"))
@@ -269,33 +262,9 @@ def test_search_walks_to_the_best():
 def test_the_eager_go_up_for_little():
     ways, wrong = {"a": (1, 2, 3, 4)}, {1: 100, 2: 99, 3: 99, 4: 50}
     for eager, found in (((), 1), (("a",), 2)):
-        search = Search(ways, lambda s, part: lost(wrong[s["a"]]), [1000], [].append, eager=eager)
+        search = Search(ways, lambda s: (wrong[s["a"]], 1000), [].append, eager=eager)
         assert search.walk({"a": 1}, ["a"]).settings == {"a": found}
         assert search.walk({"a": 3}, ["a"]).settings == {"a": 4}
-
-
-def test_settings_are_tested_until_it_is_clear_which_is_better():
-    """Part after part. What counts are the rows where they differ."""
-    found = {1: [lost(100)] * 4, 2: [lost(80)] * 4}  # right wherever the first is
-    found[3] = [lost(105, 400), lost(60, 400), lost(60, 400), lost(60, 400)]  # on other rows
-    search = Search({"a": (1, 2, 3)}, lambda s, n: found[s["a"]][n], [1000] * 4, [].append)
-    one, two, three = (search.trial({"a": a}) for a in (1, 2, 3))
-    assert search.better(two, one)
-    assert not search.better(one, two)
-    assert (len(one.lost), len(two.lost)) == (1, 1)
-    assert search.better(three, one), "worse at first"
-    assert len(one.lost) == len(three.lost) == 3
-    assert len(two.lost) == 1
-    assert three.error == 225 / 3000
-    assert not search.better(two, three, 0.5)
-    assert len(two.lost) == 4
-
-
-def test_few_rows_are_tested_at_once():
-    search = Search({"a": (1,)}, lambda s, n: lost(3, 0, 100), [100.0] * 4, [].append)
-    assert search.trial({"a": 1}).n_tested == 400
-    search = Search({"a": (1,)}, lambda s, n: lost(3, 0, 600), [600.0] * 4, [].append)
-    assert search.trial({"a": 1}).n_tested == 1200
 
 
 @pytest.mark.parametrize(("n", "n_sample"), [(600, 600), (30_000, 10_000), (600_000, 100_000)])
@@ -316,19 +285,16 @@ def test_a_fifth_of_the_rows_is_tried_with(monkeypatch, n, n_sample):
 
 def test_no_trial_begins_after_the_deadline():
     tried = []
-    ways = {"a": range(9)}
-    found = lambda s, part: lost(9 - s["a"])  # noqa: E731
-    search = Search(ways, found, [1000] * 2, tried.append, ("a",), deadline=0.0)
+    search = Search({"a": range(9)}, lambda s: (9 - s["a"], 10), tried.append, ("a",), deadline=0.0)
     assert search.walk({"a": 3}, ["a"]).settings == {"a": 3}
     assert len(tried) == 1, "one is needed"
 
 
 def test_small_differences_are_chance():
-    search = Search({"a": (100, 97, 90)}, lambda s, part: lost(s["a"]), [1000], [].append)
-    best, other, better = (search.trial({"a": a}) for a in (100, 97, 90))
-    assert not search.better(other, best, 0.5)
-    assert search.better(better, best, 0.5)
-    assert not search.better(best, best)
+    best, other = Trial({}, 100, 1000), Trial({}, 97, 1000)
+    assert not other.beats(best, 0.5)
+    assert Trial({}, 90, 1000).beats(best, 0.5)
+    assert not best.beats(best, 0.0)
 
 
 def test_folds():

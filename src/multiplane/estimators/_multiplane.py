@@ -308,24 +308,22 @@ class MultiplaneClassifier(HyperplaneClassifier):
         if not try_settings:
             rough = {**_WHILE_OPENING, "scale": "uniform" if sp.issparse(X) else "standard"}
             return {n: rough[n] if len(ways[n]) > 1 else start[n] for n in ways}
-        parts = folds(y, random, _MANY_TESTED) if open_questions else []
+        parts = folds(y, random) if open_questions else []
         if not parts:
             return start
         work = len(y) * start["n_hyperplanes"] * n_classes * (X.shape[1] + 1)
-        if not sp.issparse(X) and work > _TRIAL_WORK / 4:  # one is enough to wait for
+        if not sp.issparse(X) and work > _TRIAL_WORK / 8:  # eight passes are enough to wait for
             parts = parts[:1]
         trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
         now = time.perf_counter()  # of little time, half is for trials
         deadline = now + (getattr(self, "_deadline", np.inf) - now) / 2
         # Tested on so many rows a larger number that is better is so, and more rows are to come.
         eager = ("n_hyperplanes",) if len(parts[0][1]) >= _MANY_TESTED else ()
-        search = Search(ways, trials.lost, trials.sizes, self._tried, ("alpha",), eager, deadline)
-        best = search.walk(start, ways)
+        search = Search(ways, trials.wrong, self._tried, ("alpha",), eager, deadline)
+        found = [search.walk(start, ways)]
         if auto:  # the linear model is worth a try of its own
-            linear = search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha"))
-            best = linear if search.better(linear, best) else best
-        self.trials_ = [{**trial.settings, "error": trial.error} for trial in search.trials]
-        chosen = dict(best.settings)
+            found.append(search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha")))
+        chosen = dict(min(found, key=lambda trial: trial.error).settings)
         if isinstance(self.alpha, str):  # λ times the number of rows is what a trial can tell
             chosen["alpha"] *= len(parts[0][0]) / n_rows
         if auto and chosen["n_hyperplanes"] > 1:
@@ -334,9 +332,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         return chosen
 
     def _tried(self, trial: Trial) -> None:
+        self.trials_.append({**trial.settings, "error": trial.error})
         if self.verbose:
-            rows = f"of {sum(map(len, trial.lost)):,} rows"
-            self._say("trial", trial.settings, f"error {trial.error:.4f} {rows}")
+            self._say("trial", trial.settings, f"error {trial.error:.4f}")
 
     def _say(self, what: str, settings: dict[str, Any], more: str) -> None:
         words = ", ".join(f"{name}={value!r}" for name, value in settings.items())
@@ -550,36 +548,34 @@ class Trials:
         self._rows: dict[Any, tuple[Any, Any]] = {}  # scaled, to train and to test
         self._starts: dict[Any, Start] = {}
 
-    @property
-    def sizes(self) -> list[float]:
-        return [float(self.weight[test].sum()) for _, test in self.parts]
-
-    def lost(self, settings: dict[str, Any], number: int) -> NDArray[np.float64]:
-        """Weights of the rows of one part that are tested, 0 for those that are right."""
-        train, test = self.parts[number]
-        y = self.y[train]
-        random = np.random.RandomState(self.seed)
-        key: tuple[Any, ...] = (number, settings["scale"])
-        if key not in self._rows:
-            scaling = Scaling.learnt(self.X, train, settings["scale"])
-            self._rows[key] = scaling(self.X[train]), scaling(self.X[test])
-        learnt, tested = self._rows[key]
-        key = (*key, settings["n_hyperplanes"])
-        if key not in self._starts:
-            self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
-        clf = self.classifier
-        learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
-        weight = self.weight[train].astype(np.float32) if self.weighted else None
-        examples = Examples(Matrix(learnt), y, weight)
-        wanted = _TRIAL_WORK / (len(y) * _size(len(learner), examples.X.shape[1]))
-        n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, 25)
-        random = np.random.RandomState(self.seed)  # the same order in each trial
-        annealed = Annealed(float(clf.sharing), n_passes)
-        for _ in range(n_passes):
-            annealed.prepare(learner, examples)
-            examples.learn(learner, random.permutation(len(y)))
-        codes = HyperplaneModel.of(learner).predict(Matrix(tested), clf._n_threads())
-        return np.where(codes != self.y[test], self.weight[test], 0.0)
+    def wrong(self, settings: dict[str, Any]) -> tuple[float, float]:
+        n_wrong = n_tested = 0.0
+        for number, (train, test) in enumerate(self.parts):
+            y = self.y[train]
+            random = np.random.RandomState(self.seed)
+            key: tuple[Any, ...] = (number, settings["scale"])
+            if key not in self._rows:
+                scaling = Scaling.learnt(self.X, train, settings["scale"])
+                self._rows[key] = scaling(self.X[train]), scaling(self.X[test])
+            learnt, tested = self._rows[key]
+            key = (*key, settings["n_hyperplanes"])
+            if key not in self._starts:
+                self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
+            clf = self.classifier
+            learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
+            weight = self.weight[train].astype(np.float32) if self.weighted else None
+            examples = Examples(Matrix(learnt), y, weight)
+            wanted = _TRIAL_WORK / (len(y) * _size(len(learner), examples.X.shape[1]))
+            n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, 25)
+            random = np.random.RandomState(self.seed)  # the same order in each trial
+            annealed = Annealed(float(clf.sharing), n_passes)
+            for _ in range(n_passes):
+                annealed.prepare(learner, examples)
+                examples.learn(learner, random.permutation(len(y)))
+            codes = HyperplaneModel.of(learner).predict(Matrix(tested), clf._n_threads())
+            n_wrong += float(self.weight[test][codes != self.y[test]].sum())
+            n_tested += float(self.weight[test].sum())
+        return n_wrong, n_tested
 
 
 def _start(

@@ -27,21 +27,22 @@ _BLOCK = 500
 # In standard errors. Trials are short and see few rows, for which a small model is good enough: it
 # must be clearly better.
 _CAUTION, _DOWNWARDS = 0.5, 1.5
-_CLEAR = 2.0  # standard errors of a difference
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trial:
-    """`lost` holds, for each part of the sample that was tested, the weights of its rows, and 0 for
-    those that were right."""
-
     settings: dict[str, Any]
-    lost: list[NDArray[np.float64]]
-    n_tested: float = 0.0  # a sum of weights
+    n_wrong: float  # sums of weights
+    n_tested: float
 
     @property
     def error(self) -> float:
-        return sum(float(part.sum()) for part in self.lost) / self.n_tested
+        return self.n_wrong / self.n_tested
+
+    def beats(self, other: Trial, caution: float) -> bool:
+        """By more than so many standard errors."""
+        deviation = np.sqrt(other.error * (1 - other.error) / other.n_tested)
+        return bool(self.error < other.error - caution * deviation)
 
 
 def folds(
@@ -95,24 +96,21 @@ def progressive(
 class Search:
     """A walk from setting to setting, as long as it leads to something better.
 
-    `ways` are the values of each setting in their natural order; `lost` tells the weights of the
-    rows of one part of the sample, 0 where some settings are right, and `sizes` how much each part
-    weighs. Two settings are tested on one part after the other until it is clear which is better.
-    Of the `thorough` ways all values are tried; on the `eager` ones whatever is better is a step
-    up, by however little. After the `deadline` no trial begins.
+    `ways` are the values of each setting in their natural order; `wrong` tells how many of how many
+    test rows some settings get wrong. Of the `thorough` ways all values are tried; on the `eager`
+    ones whatever is better is a step up, by however little. After the `deadline` no trial begins.
     """
 
     def __init__(
         self,
         ways: Mapping[str, Sequence[Any]],
-        lost: Callable[[dict[str, Any], int], NDArray[np.float64]],
-        sizes: Sequence[float],
+        wrong: Callable[[dict[str, Any]], tuple[float, float]],
         listener: Callable[[Trial], None],
         thorough: Iterable[str] = (),
         eager: Iterable[str] = (),
         deadline: float = np.inf,
     ) -> None:
-        self.ways, self.lost, self.sizes, self.listener = ways, lost, sizes, listener
+        self.ways, self.wrong, self.listener = ways, wrong, listener
         self.deadline = deadline
         self.thorough, self.eager = set(thorough), set(eager)
         self.trials: list[Trial] = []
@@ -121,32 +119,9 @@ class Search:
         for known in self.trials:
             if known.settings == settings:
                 return known
-        self.trials.append(Trial(settings, []))
-        while self.trials[-1].n_tested < min(ENOUGH, sum(self.sizes)):
-            self._test(self.trials[-1])
+        self.trials.append(Trial(settings, *self.wrong(settings)))
+        self.listener(self.trials[-1])
         return self.trials[-1]
-
-    def _test(self, trial: Trial) -> None:
-        number = len(trial.lost)
-        trial.lost.append(self.lost(trial.settings, number))
-        trial.n_tested += self.sizes[number]
-        self.listener(trial)
-
-    def better(self, one: Trial, other: Trial, caution: float = 0.0) -> bool:
-        """By more than so many standard errors of the other."""
-        n_parts = min(len(one.lost), len(other.lost))
-        while True:
-            a, b = (np.concatenate(trial.lost[:n_parts]) for trial in (one, other))
-            n_tested = sum(self.sizes[:n_parts])
-            needed = caution * np.sqrt(b.sum() * max(0.0, 1 - b.sum() / n_tested))
-            lead = b.sum() - a.sum() - needed
-            clear = abs(lead) > _CLEAR * np.sqrt(((a - b) ** 2).sum())
-            if clear or n_parts == len(self.sizes) or time.perf_counter() >= self.deadline:
-                return bool(lead > 0)
-            n_parts += 1
-            for trial in (one, other):
-                if len(trial.lost) < n_parts:
-                    self._test(trial)
 
     def walk(self, start: dict[str, Any], names: Iterable[str]) -> Trial:
         """One of the named ways after the other, in both directions, twice."""
@@ -158,7 +133,7 @@ class Search:
                 place = values.index(best.settings[name]) + direction
                 while 0 <= place < len(values) and time.perf_counter() < self.deadline:
                     other = self.trial({**best.settings, name: values[place]})
-                    if self.better(other, best, upwards if direction > 0 else _DOWNWARDS):
+                    if other.beats(best, upwards if direction > 0 else _DOWNWARDS):
                         best = other
                     elif name not in self.thorough:
                         break
