@@ -615,6 +615,32 @@ def test_training_from_files_and_frames(client, rows, tmp_path, name):
 
 @unconverged
 @pytest.mark.parametrize("name", FITTING)
+def test_files_narrower_than_the_training(client, tmp_path, name):
+    """LIBSVM text ends with the highest index that it uses."""
+    X, y = problem()
+    X[:150, -1] = 0
+    (tmp_path / "narrow").mkdir()
+    narrow, _ = written(tmp_path / "narrow", X[:, :-1], y, "svm")
+    paths = [narrow, written(tmp_path, X, y, "svm")[1]]
+    parameters = {"random_state": 0, **SHORT.get(name, {})}
+    model = getattr(mpd, name)(**parameters, **ROUNDS[name], client=client).fit(paths)
+    answers = [np.concatenate(dask.compute(*model.predict(path))) for path in paths]
+    local = model.to_local()
+    np.testing.assert_array_equal(np.concatenate(answers), local.predict(sp.csr_matrix(X)))
+    assert model.score(paths[0]) == pytest.approx(local.score(sp.csr_matrix(X[:150]), y[:150]))
+
+
+def test_nothing_to_read(client):
+    model = mpd.AMMClassifier(client=client)
+    for nothing in ([], (), mpd.Files([])):
+        with pytest.raises(ValueError, match="is empty"):
+            model.fit(nothing)
+    with pytest.raises(ValueError, match="not addresses"):
+        model.fit("s3://bucket/rows.parquet")
+
+
+@unconverged
+@pytest.mark.parametrize("name", FITTING)
 def test_a_training_goes_on_from_its_checkpoint(client, tmp_path, monkeypatch, name):
     X, y = problem()
     parameters = {"random_state": 0, **SHORT.get(name, {})}

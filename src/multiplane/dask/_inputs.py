@@ -58,6 +58,8 @@ class Rows(NamedTuple):
 
 def rows_of(client: Client | None, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
     """Rows from whatever `fit` is given."""
+    if isinstance(X, (list, tuple)) and not len(X):
+        raise ValueError("the list of rows, parts or files is empty")
     if is_files(X):
         if y is not None or sample_weight is not None:
             raise TypeError(
@@ -243,6 +245,14 @@ def _of_memory(client: Client | None, X: Any, y: Any, weight: Any) -> Rows:
 def _of_files(client: Client | None, files: Files) -> Rows:
     given = files.paths if isinstance(files.paths, (list, tuple)) else [files.paths]
     paths = [os.fspath(path) for path in given]
+    if not paths:
+        raise ValueError("the list of files is empty")
+    for path in paths:
+        if "://" in path:
+            raise ValueError(
+                f"{path!r}: workers read files, not addresses; read it with dask.dataframe, say, "
+                f"and pass the collection"
+            )
     if "-" in paths:
         raise ValueError("workers cannot read the client's standard input; write it to a file")
     paths = [os.path.abspath(path) for path in paths]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multiplane.dask._inputs import Recipe
+from multiplane.data import widened
 
 
 class Lazy:
@@ -96,7 +97,7 @@ def _answers(X: Any, model: Any, method: str, nothing: NDArray[Any]) -> Any:
 
 
 def _made_answers(model: Any, method: str, nothing: NDArray[Any], make: Any, *args: Any) -> Any:
-    return _answers(make(*args).X, model, method, nothing)
+    return _answers(widened(make(*args).X, int(model.n_features_in_)), model, method, nothing)
 
 
 def _framed_answers(
@@ -117,5 +118,6 @@ def _scored(model: Any, number: int, make: Any, *args: Any) -> tuple[float, floa
     X, y, weight = make(*args)
     if y is None:
         raise ValueError(f"partition {number}: there are no labels to compare with")
+    X = widened(X, int(model.n_features_in_))
     total = float(X.shape[0] if weight is None else weight.sum())
     return (model.score(X, y, weight) * total if total else 0.0), total
