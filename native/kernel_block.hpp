@@ -14,7 +14,8 @@ namespace multiplane {
 
 // Rows with their products and kernel values, kept up to date while support vectors change.
 struct KernelBlock {
-  explicit KernelBlock(const Support& s) : support(s), scorer(s.machine().n_features()) {}
+  KernelBlock(const Support& s, float largest)
+      : support(s), scorer(s.machine().n_features(), largest) {}
 
   // Rows 0 ... n-1, which must be there already.
   void begin(int n) {
@@ -118,18 +119,17 @@ LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
   const bool dense = rows.kind == Rows::Kind::dense;
   const int most = dense ? loops().block : kSparseBlock;
-  KernelBlock block(support);
+  KernelBlock block(support, largest);
   block.scores.resize(static_cast<std::size_t>(support.machine().n_classes()));
   for (std::int64_t k = 0; k < n;) {
     // A dense row that is seen through its non-zeros goes alone.
-    block.rows[0] = block.scorer.shortened(rows.row(number(k)));
-    const bool alone = dense && block.rows[0].kind != Row::Kind::dense;
+    block.rows[0] = rows.row(number(k));
+    const bool alone = block.scorer.shorten(block.rows[0], rows.ahead(order, k, n));
     const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(most, n - k));
     for (int r = 1; r < in_block; ++r) block.rows[r] = rows.row(number(k + r));
     for (int r = 0; r < in_block; ++r) {
-      if (order) rows.look_ahead(order, k + r, n, y);
-      const Row& x = block.rows[r];
-      if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
+      if (order) rows.look_ahead(order, k + r, n, y, alone);
+      if (!alone && !block.scorer.fine(block.rows[r])) {
         counts.bad_row = number(k + r);
         return counts;
       }

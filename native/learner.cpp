@@ -30,21 +30,21 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
   const bool dense = rows.kind == Rows::Kind::dense;
   const int most = dense ? loops().block : kSparseBlock;
-  Scorer scorer(u_.n_features());
+  Scorer scorer(u_.n_features(), largest);
   std::vector<float> scores;
   Row block[kMaxBlock];
   int width = 1;               // rows to score at once: fewer after a change, more after none
   std::int64_t n_checked = 0;  // rows before this one have been looked at
   for (std::int64_t k = 0; k < n;) {
     // A dense row that is seen through its non-zeros goes alone.
-    block[0] = scorer.shortened(rows.row(number(k)));
-    const bool alone = dense && block[0].kind != Row::Kind::dense;
+    block[0] = rows.row(number(k));
+    const bool alone = scorer.shorten(block[0], rows.ahead(order, k, n));
     const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(width, n - k));
     for (int r = 1; r < in_block; ++r) block[r] = rows.row(number(k + r));
     for (; n_checked < k + in_block; ++n_checked) {
       const Row& x = block[n_checked - k];
-      if (order) rows.look_ahead(order, n_checked, n, y);
-      if (largest > 0 && !loops().all_within(x.values, x.n_values, largest)) {
+      if (order) rows.look_ahead(order, n_checked, n, y, alone);
+      if (!alone && !scorer.fine(x)) {
         counts.bad_row = number(n_checked);
         return counts;
       }

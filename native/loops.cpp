@@ -210,39 +210,41 @@ MP_INLINE float next_above(float x) {
   return x;
 }
 
-bool all_within(const float* values, std::int64_t n, float largest) {
-  if (n < kLanes) {
-    bool fine = true;
-    for (std::int64_t k = 0; k < n; ++k) fine &= __builtin_fabsf(values[k]) <= largest;
-    return fine;
-  }
-  const float beyond = next_above(largest);
-  const F16 high = splat(beyond), low = splat(-beyond);
-  std::uint32_t fine = 0xffff;
-  const auto check = [&](const float* p) {
-    const F16 x = load(p);
-    fine &= bits(both(less(low, x), less(x, high)));  // neither is true of NaN
-  };
-  for (std::int64_t k = 0; k + kLanes <= n; k += kLanes) check(values + k);
-  check(values + n - kLanes);
-  return fine == 0xffff;
+// Of the greatest sizes that max_size has found.
+MP_INLINE bool within(F16 most, float largest) {
+  return bits(less(most, splat(next_above(largest)))) == 0xffff;
 }
 
-std::int64_t non_zeros(const float* row, std::int64_t n, float* values, std::int32_t* indices) {
+bool all_within(const float* values, std::int64_t n, float largest) {
+  F16 most = splat(0.0f);
+  std::int64_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) most = max_size(most, load(values + k));
+  if (k < n) most = max_size(most, load_first(values + k, static_cast<int>(n - k)));
+  return within(most, largest);
+}
+
+std::int64_t non_zeros(const float* row, std::int64_t n, float largest, const float* ahead,
+                       float* values, std::int32_t* indices) {
+  static_assert(kLanes * sizeof(float) == 64);  // one step, one line
+  F16 most = splat(0.0f);
   std::int64_t k = 0, f = 0;
+  if (n > 0) __builtin_prefetch(ahead + n - 1, 0, 2);  // rows seldom begin where a line does
   for (; f + kLanes <= n; f += kLanes) {
+    __builtin_prefetch(ahead + f, 0, 2);
     const F16 x = load(row + f);
+    most = max_size(most, x);
     const M16 used = not_zero(x);
     const auto first = static_cast<std::int32_t>(f);
     compress(x, used, values + k);
     k += compress_lanes(used, first, indices + k);
   }
+  if (f < n) most = max_size(most, load_first(row + f, static_cast<int>(n - f)));
   for (; f < n; ++f) {
     if (row[f] == 0.0f) continue;
     values[k] = row[f];
     indices[k++] = static_cast<std::int32_t>(f);
   }
-  return k;
+  return largest > 0 && !within(most, largest) ? -1 : k;
 }
 
 multiplane::Best best(const float* scores, const std::int32_t* owner, int n_tiles,
@@ -311,8 +313,11 @@ float squared_norm(const float* x, std::int64_t n) {
     const F16 v = load(x + f);
     acc = fma(v, v, acc);
   }
-  const F16 v = load_first(x + f, static_cast<int>(n - f));
-  return sum_lanes(fma(v, v, acc));
+  if (f < n) {
+    const F16 v = load_first(x + f, static_cast<int>(n - f));
+    acc = fma(v, v, acc);
+  }
+  return sum_lanes(acc);
 }
 
 template <class Index>
@@ -592,8 +597,8 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     score_dense,
     score_sparse<std::int32_t>,
     score_sparse<std::int64_t>,
-    non_zeros,
     all_within,
+    non_zeros,
     best,
     winner,
     find,

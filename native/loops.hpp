@@ -53,10 +53,13 @@ struct Loops {
                          float bias, const float* const* tiles, int n_tiles, float* scores);
   void (*score_sparse64)(const NonZeros<std::int64_t>* rows, int n_rows, std::int64_t n_features,
                          float bias, const float* const* tiles, int n_tiles, float* scores);
-  // Non-zeros of a dense row; returns how many. Up to kTile entries beyond them are overwritten.
-  std::int64_t (*non_zeros)(const float* row, std::int64_t n, float* values, std::int32_t* indices);
   // No NaN and nothing beyond `largest` in size.
   bool (*all_within)(const float* values, std::int64_t n, float largest);
+  // Non-zeros of a dense row; returns how many, or -1 if they are not all within a `largest` above zero.
+  // Up to kTile entries beyond them are overwritten. On the way another row is asked for, line by line:
+  // memory then answers while this one is searched.
+  std::int64_t (*non_zeros)(const float* row, std::int64_t n, float largest, const float* ahead,
+                            float* values, std::int32_t* indices);
 
   // Greatest score of class y and of all others. owner[lane] < 0 marks an empty lane.
   Best (*best)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y);

@@ -1,6 +1,7 @@
 // Rows of examples, dense or CSR, behind one face: "give me row i".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "loops.hpp"
@@ -56,12 +57,23 @@ struct Rows {
     }
   }
 
-  // Shuffled rows are far apart, and memory is slow to answer: ask for the row that comes kFarAhead
-  // steps after the k-th, for its label, and for where a still later one begins. Of very long rows the
-  // machine fetches the rest by itself once reading has begun. All but short ones go to the second-level
-  // cache: the first has neither room for so many nor enough lines that it can wait for at once.
-  void look_ahead(const std::int64_t* order, std::int64_t k, std::int64_t n,
-                  const std::int32_t* y) const {
+  // Shuffled rows are far apart, and memory is slow to answer. So a row is asked for some steps before
+  // its turn; all but short ones into the second-level cache: the first has neither room for so many
+  // nor enough lines that it can wait for at once.
+
+  // Where the dense row begins that is to be asked for in step k, null if there is none. (Line by line
+  // while the k-th is searched for non-zeros, it costs less than all at once. Of long rows fewer.)
+  const float* ahead(const std::int64_t* order, std::int64_t k, std::int64_t n) const {
+    constexpr std::int64_t kFloats = 1 << 16;  // a quarter of a second-level cache of 1 MiB
+    if (!order || kind != Kind::dense || n_features == 0) return nullptr;
+    const std::int64_t far = std::clamp<std::int64_t>(kFloats / n_features, 1, kFarAhead);
+    return k + far < n ? values + order[k + far] * n_features : nullptr;
+  }
+
+  // All else that step k asks for: the later row, unless it has been; its label; where a still later
+  // one begins. Of very long rows the machine fetches the rest by itself once reading has begun.
+  void look_ahead(const std::int64_t* order, std::int64_t k, std::int64_t n, const std::int32_t* y,
+                  bool asked) const {
     constexpr std::int64_t kLine = 64, kMost = 4096, kShort = 256;
     asm volatile("");  // or GCC takes a function that only prefetches for one without effect
     if (kind != Kind::dense && k + 2 * kFarAhead < n) {
@@ -71,6 +83,7 @@ struct Rows {
     if (k + kFarAhead >= n) return;
     const std::int64_t i = order[k + kFarAhead];
     __builtin_prefetch(y + i);
+    if (asked) return;
     const Row r = row(i);
     const auto touch = [&](const void* p, std::int64_t size) {
       const char* c = static_cast<const char*>(p);

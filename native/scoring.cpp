@@ -25,7 +25,7 @@ bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, 
   const std::size_t stride = static_cast<std::size_t>(tiles.n) * kTile;
   const int most = stride * kPredictBlock > kScores ? kMaxBlock : kPredictBlock;
   std::vector<float> scores(stride * static_cast<std::size_t>(most));
-  Scorer scorer(n_features);
+  Scorer scorer(n_features, largest);
   Row block[kPredictBlock];
   std::int64_t number[kPredictBlock];
   int n = 0;
@@ -37,13 +37,13 @@ bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, 
   };
   const bool dense = rows.kind == Rows::Kind::dense;
   for (std::int64_t i = begin; i < end; ++i) {
-    const Row row = scorer.shortened(rows.row(i));
-    if (largest > 0 && !loops().all_within(row.values, row.n_values, largest)) return false;
-    if (dense && row.kind != Row::Kind::dense) {
+    Row row = rows.row(i);
+    if (scorer.shorten(row)) {
       scorer.score(tiles, &row, 1, scores.data());
       use(i, row, scores.data());
       continue;
     }
+    if (!scorer.fine(row)) return false;
     block[n] = row;
     number[n++] = i;
     if (n == (dense ? most : kSparseBlock)) flush();

@@ -38,7 +38,8 @@ struct M16 {
 };
 
 MP_INLINE F16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
-// The first n of sixteen, and zeros; nothing else is touched. n is from 0 to 15.
+// The first n of sixteen, and zeros; nothing else is touched. n is from 1 to 15: a load of none would
+// still wait for its line.
 MP_INLINE F16 load_first(const float* p, int n) {
   return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p)};
 }
@@ -58,6 +59,13 @@ MP_INLINE F16 as_exponent(F16 a) {
   return {_mm512_castsi512_ps(_mm512_add_epi32(bits, one))};
 }
 MP_INLINE F16 max(F16 a, F16 b) { return {_mm512_max_ps(a.v, b.v)}; }
+// The greater of `most` and |x|, NaN being greater than all numbers. `most` is never negative: patterns
+// of such floats are ordered as whole numbers.
+MP_INLINE F16 max_size(F16 most, F16 x) {
+  const __m512i size =
+      _mm512_and_si512(_mm512_castps_si512(x.v), _mm512_set1_epi32(0x7fffffff));
+  return {_mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(most.v), size))};
+}
 MP_INLINE M16 equal(F16 a, F16 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
 MP_INLINE M16 not_zero(F16 a) {
   return {_mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_NEQ_UQ)};
@@ -98,7 +106,7 @@ struct M16 {
 };
 
 MP_INLINE F16 load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
-// The first n of sixteen, and zeros; nothing else is touched. n is from 0 to 15.
+// The first n of sixteen, and zeros; nothing else is touched. n is from 1 to 15.
 MP_INLINE F16 load_first(const float* p, int n) {
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i low = _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lanes);
@@ -134,6 +142,15 @@ MP_INLINE F16 as_exponent(F16 a) {
   return {move(a.lo), move(a.hi)};
 }
 MP_INLINE F16 max(F16 a, F16 b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
+// The greater of `most` and |x|, NaN being greater than all numbers. `most` is never negative: patterns
+// of such floats are ordered as whole numbers.
+MP_INLINE F16 max_size(F16 most, F16 x) {
+  const auto greater = [](__m256 m, __m256 v) {
+    const __m256i size = _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff));
+    return _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(m), size));
+  };
+  return {greater(most.lo, x.lo), greater(most.hi, x.hi)};
+}
 MP_INLINE M16 equal(F16 a, F16 b) {
   return {_mm256_cmp_ps(a.lo, b.lo, _CMP_EQ_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_EQ_OQ)};
 }
@@ -243,7 +260,7 @@ MP_INLINE F16 load(const float* p) {
   MP_EACH(i) a.v[i] = p[i];
   return a;
 }
-// The first n of sixteen, and zeros; nothing else is touched. n is from 0 to 15.
+// The first n of sixteen, and zeros; nothing else is touched. n is from 1 to 15.
 MP_INLINE F16 load_first(const float* p, int n) {
   F16 a;
   MP_EACH(i) a.v[i] = i < n ? p[i] : 0.0f;
@@ -293,6 +310,19 @@ MP_INLINE F16 as_exponent(F16 a) {
 MP_INLINE F16 max(F16 a, F16 b) {
   MP_EACH(i) a.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
   return a;
+}
+// The greater of `most` and |x|, NaN being greater than all numbers. `most` is never negative: patterns
+// of such floats are ordered as whole numbers.
+MP_INLINE F16 max_size(F16 most, F16 x) {
+  MP_EACH(i) {
+    std::uint32_t m, size;
+    __builtin_memcpy(&m, most.v + i, 4);
+    __builtin_memcpy(&size, x.v + i, 4);
+    size &= 0x7fffffffu;
+    m = m > size ? m : size;
+    __builtin_memcpy(most.v + i, &m, 4);
+  }
+  return most;
 }
 MP_INLINE M16 equal(F16 a, F16 b) {
   M16 m;

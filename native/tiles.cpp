@@ -2,24 +2,23 @@
 
 namespace multiplane {
 
-Row Scorer::shortened(const Row& x) {
-  if (x.kind != Row::Kind::dense || n_features_ < kWorthLooking) return x;
+bool Scorer::shorten(Row& x, const float* ahead) {
+  if (x.kind != Row::Kind::dense || n_features_ < kWorthLooking) return false;
   if (believed_full_ > 0) {
     --believed_full_;
-    return x;
+    return false;
   }
   if (values_.empty()) {
     // non_zeros writes whole registers: room for one more beyond the last.
     values_.resize(static_cast<std::size_t>(n_features_ + kTile));
     indices_.resize(static_cast<std::size_t>(n_features_ + kTile));
   }
-  const std::int64_t n =
-      loops().non_zeros(x.values, n_features_, values_.data(), indices_.data());
-  if (2 * n > n_features_) {
-    believed_full_ = kBelieve;
-    return x;
-  }
-  return {Row::Kind::sparse32, values_.data(), indices_.data(), n};
+  const std::int64_t n = loops().non_zeros(x.values, n_features_, largest_, ahead ? ahead : x.values,
+                                           values_.data(), indices_.data());
+  if (2 * n > n_features_) believed_full_ = kBelieve;
+  if (n < 0 || 2 * n > n_features_) return false;
+  x = {Row::Kind::sparse32, values_.data(), indices_.data(), n};
+  return true;
 }
 
 void Scorer::score(const Tiles& tiles, const Row* rows, int n_rows, float* scores) const {

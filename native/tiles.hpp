@@ -43,10 +43,16 @@ struct Tiles {
 // Either road gives the same bits, so that this is a matter of speed alone and may be a guess.
 class Scorer {
  public:
-  explicit Scorer(std::int64_t n_features) : n_features_(n_features) {}
+  // Values are checked where a `largest` is above zero.
+  Scorer(std::int64_t n_features, float largest) : n_features_(n_features), largest_(largest) {}
 
-  // A dense row by its non-zeros, where that pays; valid until the next call.
-  Row shortened(const Row& x);
+  // A dense row by its non-zeros, where that pays; valid until the next call. True if so: then its values
+  // have been checked, and the row that begins at `ahead` (as long, or null) has been asked for.
+  bool shorten(Row& x, const float* ahead = nullptr);
+  // The values of a row that was not shortened.
+  bool fine(const Row& x) const {
+    return !(largest_ > 0) || loops().all_within(x.values, x.n_values, largest_);
+  }
 
   // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones.
   void score(const Tiles& tiles, const Row* rows, int n_rows, float* scores) const;
@@ -58,6 +64,7 @@ class Scorer {
   static constexpr std::int64_t kWorthLooking = 32;
 
   std::int64_t n_features_;
+  float largest_;
   std::vector<std::int32_t> indices_;
   std::vector<float> values_;
   int believed_full_ = 0;

@@ -164,6 +164,29 @@ def test_the_place_is_named_wherever_it_is(kind, how):
         assert not hasattr(clf, "classes_")
 
 
+@pytest.mark.parametrize("width", [48, 50])
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_bad_values_are_found_wherever_they_stand(simd, width, share):
+    """Rows with many zeros are checked while their non-zeros are looked for, others by themselves;
+    either way sixteen values at a time, and then the rest."""
+    random = np.random.RandomState(0)
+    X = random.standard_normal((40, width)).astype(np.float32)
+    X *= random.uniform(size=X.shape) < share
+    y = labels(X)
+    largest = np.float32(1e15)
+    clf = AMMClassifier(max_iter=1, random_state=0).fit(X, y)
+    for column in (0, 15, 16, 47, width - 1):
+        for value in (np.nan, -np.nan, np.inf, -np.inf, 2 * largest, -2 * largest):
+            Z = X.copy()
+            Z[23, column] = value
+            with pytest.raises(ValueError, match=rf"row 23, column {column}\b"):
+                AMMClassifier(max_iter=1, random_state=0).fit(Z, y)
+            with pytest.raises(ValueError, match=rf"row 23, column {column}\b"):
+                clf.predict(Z)
+        Z[23, column] = -largest
+        clf.predict(Z)
+
+
 def test_corrupt_rows_never_reach_the_loops():
     """The bindings check what Python hands over, too."""
     S = corrupt("column far too large", np.int64)

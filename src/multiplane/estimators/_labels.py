@@ -21,8 +21,8 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
         low, high = int(y.min()), int(y.max())
         if high - low <= 4 * len(y):
             # Signed differences can overflow a narrow type, unsigned ones cannot.
-            wide = y if y.dtype.kind == "u" else y.astype(np.int64)
-            shifted = (wide - wide.dtype.type(low)).astype(np.intp)
+            wide = y if y.dtype.kind == "u" else y.astype(np.int64, copy=False)
+            shifted = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
             present = np.bincount(shifted) > 0
             code = np.cumsum(present, dtype=np.int32) - np.int32(1)
             classes = np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)
