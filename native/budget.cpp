@@ -55,25 +55,43 @@ Partner Merging::partner(const Support& support, int m) {
   const KernelMachine& machine = support.machine();
   const std::size_t lanes = dots_.size();
   exponents_.resize(lanes);
-  inner_.resize(lanes);
-  room_.resize(4 * (lanes + kTile));
-  room_lanes_.resize(lanes + kTile);
-  const auto part = [&](std::size_t k) { return room_.data() + k * (lanes + kTile); };
+  alphas_m_.resize(lanes);
+  const std::size_t size = lanes + PartnerRoom::kSpare;
+  room_.resize(4 * size);
+  room_lanes_.resize(size);
+  const auto part = [&](std::size_t k) { return room_.data() + k * size; };
   PartnerRoom room{part(0), part(1), part(2), part(3), room_lanes_.data()};
   loops().exponents(machine.kernel(), dots_.data(), machine.squared_norm_of(m),
                     machine.squared_norms(), machine.n_tiles(), exponents_.data());
-  // alpha_m . alpha_n, over the classes that m has a say in
-  rows_.clear();
-  alpha_.clear();
-  for (int c = 0; c < machine.n_classes(); ++c)
-    if (const float a = machine.coef(c, m); a != 0) {
-      rows_.push_back(machine.coef(c));
-      alpha_.push_back(a);
-    }
-  loops().mix(rows_.data(), static_cast<int>(rows_.size()), alpha_.data(), machine.n_tiles(),
-              inner_.data());
-  return loops().partner(exponents_.data(), std::max(support.weight(m), 1e-30f), inner_.data(),
+  coef_products_(machine, m, machine.n_tiles(), alphas_m_.data());
+  return loops().partner(exponents_.data(), std::max(support.weight(m), 1e-30f), alphas_m_.data(),
                          support.weights(), m, machine.n_tiles(), room);
+}
+
+// <f, alpha_m k_m + alpha_n k_n - alpha_z k_z>, with alpha_z = alpha_m k(m,z) + alpha_n k(n,z) and f the
+// sum of alpha_i k_i.
+double Merging::inner(const Support& support, int m, int n, const Merge& merge) {
+  const KernelMachine& machine = support.machine();
+  const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
+  const int n_tiles = machine.n_tiles();
+  kernels_.resize(lanes);
+  support.kernels(dots_.data(), machine.squared_norm_of(m), kernels_.data());
+  double sum = weighed(alphas_m_.data(), kernels_.data(), n_tiles);
+  x_.resize(static_cast<std::size_t>(machine.n_features()));
+  machine.copy_vector(n, x_.data());
+  std::swap(dots_, dots_m_);
+  dots_.resize(lanes);
+  support.row(x_.data(), machine.squared_norm_of(n), dots_.data(), kernels_.data());
+  alphas_n_.resize(lanes);
+  coef_products_(machine, n, n_tiles, alphas_n_.data());
+  sum += weighed(alphas_n_.data(), kernels_.data(), n_tiles);
+  // z.v = h m.v + (1-h) n.v: the products of z need no features
+  const auto h = static_cast<float>(merge.h);
+  for (std::size_t i = 0; i < lanes; ++i) dots_[i] += h * (dots_m_[i] - dots_[i]);
+  const float z2 = loops().squared_norm(z_.data(), machine.n_features());
+  support.kernels(dots_.data(), z2, kernels_.data());
+  return sum - merge.k_mz * weighed(alphas_m_.data(), kernels_.data(), n_tiles) -
+         merge.k_nz * weighed(alphas_n_.data(), kernels_.data(), n_tiles);
 }
 
 Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) {
@@ -95,7 +113,7 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
     n = m != first ? first : first + 1 < support.size() ? first + 1 : 0;
   }
   KernelMachine& machine = support.machine();
-  const Merge merge = best_merge(support.weight(m), inner_[static_cast<std::size_t>(n)],
+  const Merge merge = best_merge(support.weight(m), alphas_m_[static_cast<std::size_t>(n)],
                                  support.weight(n), exponents_[static_cast<std::size_t>(n)]);
   const std::int64_t d = machine.n_features();
   z_.resize(static_cast<std::size_t>(d));
@@ -108,29 +126,8 @@ Change Merging::reduce(Support& support, const Newest& newest, bool want_inner) 
   }
   Change change;
   change.squared_norm = merge.cost;
-  if (want_inner) {
-    // <f, alpha_m k_m + alpha_n k_n - alpha_z k_z>, with alpha_z = alpha_m k(m,z) + alpha_n k(n,z)
-    const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
-    f_.resize(static_cast<std::size_t>(machine.n_classes()));
-    kernels_.resize(lanes);
-    support.kernels(dots_.data(), machine.squared_norm_of(m), kernels_.data());
-    support.evaluate(kernels_.data(), f_.data());
-    change.inner = support.inner(m, f_.data());
-    x_.resize(static_cast<std::size_t>(d));
-    machine.copy_vector(n, x_.data());
-    // z.v = h m.v + (1-h) n.v: the products of z need no features
-    std::swap(dots_, dots_m_);
-    dots_.resize(lanes);
-    support.row(x_.data(), machine.squared_norm_of(n), dots_.data(), kernels_.data());
-    support.evaluate(kernels_.data(), f_.data());
-    change.inner += support.inner(n, f_.data());
-    for (std::size_t i = 0; i < lanes; ++i) dots_[i] += h * (dots_m_[i] - dots_[i]);
-    support.kernels(dots_.data(), loops().squared_norm(z_.data(), d), kernels_.data());
-    support.evaluate(kernels_.data(), f_.data());
-    change.inner -=
-        merge.k_mz * support.inner(m, f_.data()) + merge.k_nz * support.inner(n, f_.data());
-    change.has_inner = true;
-  }
+  change.has_inner = want_inner;
+  if (want_inner) change.inner = inner(support, m, n, merge);
   support.set_mixture(n, m, merge.k_mz, n, merge.k_nz);
   machine.replace(n, z_.data());
   support.weigh(n);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "inverse.hpp"
+#include "merging.hpp"
 #include "support.hpp"
 
 namespace multiplane {
@@ -67,11 +68,14 @@ class Merging : public Maintenance {
   void look(const Support& support, const Newest& newest, int m);
   // The best partner for m, which look() has seen, among those that are not smaller.
   Partner partner(const Support& support, int m);
+  // <f, delta>, after look() and partner() have seen m.
+  double inner(const Support& support, int m, int n, const Merge& merge);
 
   bool all_pairs_;
-  std::vector<float> x_, z_, dots_, dots_m_, kernels_, exponents_, inner_, room_, alpha_, f_;
+  CoefProducts coef_products_;
+  std::vector<float> x_, z_, dots_, dots_m_, kernels_, exponents_, room_;
+  std::vector<float> alphas_m_, alphas_n_;  // alpha_m . alpha_lane, and n's
   std::vector<std::int32_t> room_lanes_;
-  std::vector<const float*> rows_;
 };
 
 // Projects the smallest onto all others.

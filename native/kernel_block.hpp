@@ -117,8 +117,8 @@ LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order
                    const std::int32_t* y, const float* weight, float largest, int most_support,
                    Step step, LearnerCounts counts) {
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
-  const bool dense = rows.kind == Rows::Kind::dense;
-  const int most = dense ? loops().block : kSparseBlock;
+  // Most rows change some tiles, which the others of the block then have to look at again.
+  constexpr int most = kSparseBlock;
   KernelBlock block(support, largest);
   block.scores.resize(static_cast<std::size_t>(support.machine().n_classes()));
   for (std::int64_t k = 0; k < n;) {

@@ -65,11 +65,11 @@ void KernelLearner::insert(KernelBlock& block, int r, std::int32_t y, std::int32
 
 void KernelLearner::maintain(const Newest& newest, KernelBlock& block) {
   // |U - delta|^2 takes as long as a few rows, so it is left out while even the sum of the norms,
-  // over many more steps, would stay within the ball.
+  // over many more steps, would stay within the ball; but not while the ball is what holds U back.
   const double limit = std::sqrt(config_.lam) * static_cast<double>(t_);
   const double norm = std::sqrt(std::max(squared_norm_, 0.0));
   const double usual = degradation_ / static_cast<double>(std::max<std::int64_t>(n_maintained_, 1));
-  const bool near = n_maintained_ == 0 || norm + 0.25 * config_.budget * usual > limit;
+  const bool near = norm + std::max(0.25 * config_.budget * usual, 0.1 * limit) > limit;
   const bool want_inner = config_.ball_projection && norm_is_exact_ && near;
   const Change change = maintenance_->reduce(support_, newest, want_inner);
   for (int lane : change.touched)

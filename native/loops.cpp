@@ -457,34 +457,50 @@ MP_INLINE F16 merge_bound(F16 s, F16 b, F16 c) {
   return mul(splat(0.999f), fma(sub(share, one), across, mul(share, mul(along, along))));
 }
 
-MP_INLINE F16 merge_cost(F16 s, F16 b, F16 c) {
+// So many of sixteen at once. With two registers for sixteen there are none left for more.
+constexpr int kCostGroups = kRegistersPerTile == 1 ? 2 : 1;
+static_assert(kCostGroups * kLanes <= multiplane::PartnerRoom::kSpare);
+
+// Sixteen candidates, or several times as many: one waits for its divisions while another goes on. With
+// fewer steps h is worse, and the cost too high.
+template <int G, int Steps>
+MP_INLINE void merge_costs(const F16 (&s)[G], const F16 (&b)[G], const F16 (&c)[G], F16 (&cost)[G]) {
   const F16 zero = splat(0.0f), one = splat(1.0f), two = splat(2.0f), half = splat(0.5f);
-  const F16 k = exp(sub(zero, s)), s2 = add(s, s);
-  F16 h = zero, q = k;
-  for (int step = 0; step < 4; ++step) {
-    if (step) q = exp(fma(s2, h, sub(zero, s)));
-    const F16 by_n = div(one, max(fma(q, fma(two, b, q), c), splat(1e-30f)));
-    const F16 rho = mul(mul(q, add(q, b)), by_n);
-    // 1 - d rho / d h; a Newton step where that is safe, the fixed-point step where it is not
-    const F16 top = fma(q, fma(b, q, add(c, c)), mul(b, c));
-    const F16 slope = sub(one, mul(mul(mul(s2, q), top), mul(by_n, by_n)));
-    const F16 move = sub(rho, h);
-    const F16 newton = div(move, max(slope, splat(0.2f)));
-    h = add(h, select(less(splat(0.2f), slope), newton, move));
-    h = max(min(h, half), splat(-1.0f));
+  F16 k[G], s2[G], h[G], q[G];
+  for (int g = 0; g < G; ++g) {
+    k[g] = q[g] = exp(sub(zero, s[g]));
+    s2[g] = add(s[g], s[g]);
+    h[g] = zero;
   }
-  const F16 rest = sub(one, h);
-  F16 gain = expm1(mul(sub(zero, s2), mul(rest, rest)));
-  gain = fma(c, expm1(mul(sub(zero, s2), mul(h, h))), gain);
-  gain = fma(mul(mul(two, b), k), expm1(mul(s2, mul(h, rest))), gain);
-  // h = 0, projection onto the other one, is always possible
-  const F16 projected = expm1(sub(zero, s2));
-  return max(min(sub(zero, gain), sub(zero, projected)), zero);
+  for (int step = 0; step < Steps; ++step) {
+    for (int g = 0; g < G; ++g) {
+      if (step) q[g] = exp(fma(s2[g], h[g], sub(zero, s[g])));
+      const F16 by_n = div(one, max(fma(q[g], fma(two, b[g], q[g]), c[g]), splat(1e-30f)));
+      const F16 rho = mul(mul(q[g], add(q[g], b[g])), by_n);
+      // 1 - d rho / d h; a Newton step where that is safe, the fixed-point step where it is not
+      const F16 top = fma(q[g], fma(b[g], q[g], add(c[g], c[g])), mul(b[g], c[g]));
+      const F16 slope = sub(one, mul(mul(mul(s2[g], q[g]), top), mul(by_n, by_n)));
+      const F16 move = sub(rho, h[g]);
+      const F16 newton = div(move, max(slope, splat(0.2f)));
+      h[g] = add(h[g], select(less(splat(0.2f), slope), newton, move));
+      h[g] = max(min(h[g], half), splat(-1.0f));
+    }
+  }
+  for (int g = 0; g < G; ++g) {
+    const F16 rest = sub(one, h[g]);
+    F16 gain = expm1(mul(sub(zero, s2[g]), mul(rest, rest)));
+    gain = fma(c[g], expm1(mul(sub(zero, s2[g]), mul(h[g], h[g]))), gain);
+    gain = fma(mul(mul(two, b[g]), k[g]), expm1(mul(s2[g], mul(h[g], rest))), gain);
+    // h = 0, projection onto the other one, is always possible
+    const F16 projected = expm1(sub(zero, s2[g]));
+    cost[g] = max(min(sub(zero, gain), sub(zero, projected)), zero);
+  }
 }
 
 // The lane with the least cost among sixteen; of equals the one with the lowest number.
 MP_INLINE void keep_best(F16 cost, const std::int32_t* lanes, multiplane::Partner& best) {
   const float least = -max_lane(sub(splat(0.0f), cost));
+  if (!(least <= best.cost)) return;
   for (std::uint32_t hits = bits(equal(cost, splat(least))); hits; hits &= hits - 1) {
     const std::int32_t lane = lanes[__builtin_ctz(hits)];
     if (least < best.cost || (least == best.cost && lane < best.lane)) best = {lane, least};
@@ -496,15 +512,35 @@ MP_INLINE void keep_best(F16 cost, const std::int32_t* lanes, multiplane::Partne
 MP_INLINE float reach(float cost) {
   cost *= 1.001f;
   if (!(cost < 1)) return -kMinusInfinity;
-  const float across = -2.0f * __builtin_log1pf(-cost);
-  const float along = -1.41421356f * __builtin_log1pf(-__builtin_sqrtf(cost));
+  const auto log = [](float x) { return x / __builtin_sqrtf(1 - x); };  // a little above -log(1 - x)
+  const float across = 2.0f * log(cost);
+  const float along = 1.41421356f * log(__builtin_sqrtf(cost));
   return 1.001f * (across < along ? along : across);
+}
+
+// Of the first n in the room, those whose bound is below a cost; in place, for what is written over has
+// been read. Returns how many.
+MP_INLINE int keep_hopeful(int n, float cost, multiplane::PartnerRoom& room) {
+  const F16 infinite = splat(-kMinusInfinity);
+  int left = 0;
+  for (int i = 0; i < n; i += kLanes) {
+    const F16 s = load(room.s + i), b = load(room.b + i), c = load(room.c + i);
+    const M16 hopeful = and_not(less(s, infinite), less(splat(cost), merge_bound(s, b, c)));
+    compress(s, hopeful, room.s + left);
+    compress(b, hopeful, room.b + left);
+    compress(c, hopeful, room.c + left);
+    for (std::uint32_t hits = bits(hopeful); hits; hits &= hits - 1)
+      room.lanes[left++] = room.lanes[i + __builtin_ctz(hits)];
+  }
+  for (int i = 0; i < kCostGroups; ++i) store(room.s + left + i * kLanes, infinite);
+  return left;
 }
 
 multiplane::Partner partner(const float* exponents, float a, const float* b, const float* c,
                             int self, int n_tiles, multiplane::PartnerRoom& room) {
   const F16 infinite = splat(-kMinusInfinity);
-  const F16 inverse = splat(1.0f / a), smallest = splat(a);
+  const float by_a = 1.0f / a;
+  const F16 inverse = splat(by_a), smallest = splat(a);
   const auto scaled = [&](const float* p, int q) { return mul(load(p + q * kLanes), inverse); };
   // Lanes that are smaller than a, among them the empty ones, are not candidates.
   float* distances = room.distances;
@@ -517,44 +553,43 @@ multiplane::Partner partner(const float* exponents, float a, const float* b, con
   const float nearest = -max_lane(sub(splat(0.0f), least));
   if (!(nearest < -kMinusInfinity)) return {-1, 0.0f};
 
-  // The tile of the nearest one first. Of the others only lanes that could be better are looked at,
-  // gathered close together: those near enough, then those whose bound is low enough.
+  // The tile of the nearest one tells roughly how little a merge can cost. Only lanes that could be
+  // better are looked at, gathered close together: those near enough and, if they are many, those whose
+  // bound is low enough.
   int first = 0;
   while (!bits(equal(load(distances + first * kLanes), splat(nearest)))) ++first;
-  for (int i = 0; i < kLanes; ++i) room.lanes[i] = first * kLanes + i;
-  multiplane::Partner best{-1, -kMinusInfinity};
-  keep_best(select(less(load(distances + first * kLanes), infinite),
-                   merge_cost(load(exponents + first * kLanes), scaled(b, first), scaled(c, first)),
-                   infinite),
-            room.lanes, best);
-  const F16 farthest = splat(reach(best.cost));
+  F16 rough[1];
+  merge_costs<1, 1>({load(exponents + first * kLanes)}, {scaled(b, first)}, {scaled(c, first)}, rough);
+  const M16 known = less(load(distances + first * kLanes), infinite);
+  const float enough = -max_lane(select(known, sub(splat(0.0f), rough[0]), splat(kMinusInfinity)));
+  const F16 farthest = splat(reach(enough));
   int n = 0;
   for (int q = 0; q < n_tiles; ++q) {
     const F16 s = load(distances + q * kLanes);
     const M16 near = and_not(less(s, infinite), less(farthest, s));
-    if (q == first || !bits(near)) continue;
-    compress(s, near, room.s + n);
-    compress(scaled(b, q), near, room.b + n);
-    compress(scaled(c, q), near, room.c + n);
     n += compress_lanes(near, q * kLanes, room.lanes + n);
   }
-  store(room.s + n, infinite);  // beyond the last one there is nobody
-  int n_hopeful = 0;
-  for (int i = 0; i < n; i += kLanes) {  // in place: what is written over has been read
-    const F16 s = load(room.s + i), b_over_a = load(room.b + i), c_over_a = load(room.c + i);
-    const M16 hopeful = and_not(less(s, infinite),
-                                less(splat(best.cost), merge_bound(s, b_over_a, c_over_a)));
-    compress(s, hopeful, room.s + n_hopeful);
-    compress(b_over_a, hopeful, room.b + n_hopeful);
-    compress(c_over_a, hopeful, room.c + n_hopeful);
-    for (std::uint32_t hits = bits(hopeful); hits; hits &= hits - 1)
-      room.lanes[n_hopeful++] = room.lanes[i + __builtin_ctz(hits)];
+  for (int i = 0; i < n; ++i) {
+    const std::int32_t lane = room.lanes[i];
+    room.s[i] = distances[lane];
+    room.b[i] = b[lane] * by_a;
+    room.c[i] = c[lane] * by_a;
   }
-  for (int i = 0; i < n_hopeful; i += kLanes) {
-    float cost[kLanes];
-    store(cost, merge_cost(load(room.s + i), load(room.b + i), load(room.c + i)));
-    for (int k = n_hopeful - i; k < kLanes; ++k) cost[k] = -kMinusInfinity;
-    keep_best(load(cost), room.lanes + i, best);
+  // What lies beyond the last one is nobody.
+  for (int i = 0; i < kCostGroups; ++i) store(room.s + n + i * kLanes, infinite);
+  if (n > kCostGroups * kLanes) n = keep_hopeful(n, enough, room);
+  multiplane::Partner best{-1, -kMinusInfinity};
+  for (int i = 0; i < n; i += kCostGroups * kLanes) {
+    F16 near_s[kCostGroups], near_b[kCostGroups], near_c[kCostGroups], costs[kCostGroups];
+    for (int g = 0; g < kCostGroups; ++g) {
+      near_s[g] = load(room.s + i + g * kLanes);
+      near_b[g] = load(room.b + i + g * kLanes);
+      near_c[g] = load(room.c + i + g * kLanes);
+    }
+    merge_costs<kCostGroups, 4>(near_s, near_b, near_c, costs);
+    for (int g = 0; g < kCostGroups; ++g)
+      keep_best(select(less(near_s[g], infinite), costs[g], infinite), room.lanes + i + g * kLanes,
+                best);
   }
   best.cost *= a;
   return best;

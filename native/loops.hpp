@@ -34,8 +34,9 @@ struct Partner {
   float cost;
 };
 
-// To work in: a number for each lane, and sixteen to spare.
+// To work in: a number for each lane, and some to spare.
 struct PartnerRoom {
+  static constexpr int kSpare = 2 * kTile;
   float *distances, *s, *b, *c;
   std::int32_t* lanes;
 };

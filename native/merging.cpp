@@ -1,22 +1,32 @@
 #include "merging.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace multiplane {
 namespace {
 
-// exp(x) - 1, by our own series: the standard library's last bits differ from machine to machine.
+// exp(x) - 1, by our own series: the standard library's last bits differ from machine to machine. Odd
+// and even powers are summed apart, so that neither sum waits for the other.
 double expm1_(double x) {
   x = std::clamp(x, -700.0, 700.0);
   const double n = std::floor(x * 1.4426950408889634 + 0.5);
   const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
-  constexpr double kInverse[] = {1.0 / 2,  1.0 / 3,  1.0 / 4,  1.0 / 5,  1.0 / 6,  1.0 / 7, 1.0 / 8,
-                                 1.0 / 9, 1.0 / 10, 1.0 / 11, 1.0 / 12, 1.0 / 13, 1.0 / 14};
-  double sum = 1;
-  for (int i = 12; i >= 0; --i) sum = 1 + r * kInverse[i] * sum;
-  const double power = std::ldexp(1.0, static_cast<int>(n));
-  return power * (r * sum) + (power - 1);
+  // 1 / 13!, 1 / 11!, ..., and 1 / 14!, 1 / 12!, ...
+  constexpr double kOdd[] = {1.0 / 6227020800, 1.0 / 39916800, 1.0 / 362880, 1.0 / 5040,
+                             1.0 / 120,        1.0 / 6,        1.0};
+  constexpr double kEven[] = {1.0 / 87178291200, 1.0 / 479001600, 1.0 / 3628800, 1.0 / 40320,
+                              1.0 / 720,         1.0 / 24,        1.0 / 2};
+  const double r2 = r * r;
+  double odd = 0, even = 0;
+  for (int i = 0; i < 7; ++i) {
+    odd = odd * r2 + kOdd[i];
+    even = even * r2 + kEven[i];
+  }
+  const auto power = std::bit_cast<double>(static_cast<std::int64_t>(n + 1023) << 52);  // 2^n
+  return power * (r * odd + r2 * even) + (power - 1);
 }
 double exp_(double x) { return x < -700 ? 0 : 1 + expm1_(x); }
 

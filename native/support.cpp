@@ -89,11 +89,28 @@ void Support::products(const float* x, float* dots) const {
 }
 
 // Row by row of the kernel matrix, up to the diagonal: sum of alpha_i . alpha_j k(v_i, v_j).
+float weighed(const float* weights, const float* values, int n_tiles) {
+  float sum;
+  loops().weigh(&weights, 1, values, n_tiles, &sum);
+  return sum;
+}
+
+void CoefProducts::operator()(const KernelMachine& machine, int i, int n_tiles, float* out) {
+  rows_.clear();
+  alpha_.clear();
+  for (int c = 0; c < machine.n_classes(); ++c)  // those in which i has a say: often only two
+    if (const float a = machine.coef(c, i); a != 0) {
+      rows_.push_back(machine.coef(c));
+      alpha_.push_back(a);
+    }
+  loops().mix(rows_.data(), static_cast<int>(rows_.size()), alpha_.data(), n_tiles, out);
+}
+
 double Support::squared_norm() const {
   const std::size_t d = static_cast<std::size_t>(machine_.n_features());
   const std::size_t most = static_cast<std::size_t>(n_lanes());
-  std::vector<float> x(d * kMaxBlock), dots(most * kMaxBlock), kernels(most);
-  std::vector<float> f(static_cast<std::size_t>(machine_.n_classes()));
+  std::vector<float> x(d * kMaxBlock), dots(most * kMaxBlock), kernels(most), alphas(most);
+  CoefProducts coef_products;
   const float* vectors[kMaxBlock];
   for (int r = 0; r < kMaxBlock; ++r) vectors[r] = x.data() + static_cast<std::size_t>(r) * d;
   double sum = 0;
@@ -111,8 +128,8 @@ double Support::squared_norm() const {
                      machine_.squared_norm_of(i), machine_.squared_norms(), n_tiles, kernels.data());
       kernels[static_cast<std::size_t>(i)] = 0.5f * self(i);
       std::fill(kernels.begin() + i + 1, kernels.begin() + n_tiles * kTile, 0.0f);
-      loops().weigh(machine_.coef(), machine_.n_classes(), kernels.data(), n_tiles, f.data());
-      sum += 2 * inner(i, f.data());
+      coef_products(machine_, i, n_tiles, alphas.data());
+      sum += 2 * weighed(alphas.data(), kernels.data(), n_tiles);
     }
   }
   return sum;

@@ -8,6 +8,19 @@
 
 namespace multiplane {
 
+// The sum of weights[lane] * values[lane] over the lanes of the first tiles.
+float weighed(const float* weights, const float* values, int n_tiles);
+
+// out[lane] = alpha_i . alpha_lane, for the lanes of the first tiles.
+class CoefProducts {
+ public:
+  void operator()(const KernelMachine& machine, int i, int n_tiles, float* out);
+
+ private:
+  std::vector<const float*> rows_;
+  std::vector<float> alpha_;
+};
+
 class Support {
  public:
   Support(std::int64_t n_features, int n_classes, const Kernel& kernel, bool average)

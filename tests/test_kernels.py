@@ -80,18 +80,22 @@ def random_set(seed, n=8):
     return random.randn(n, 2), coef, random.randn(2).astype(np.float32), random.randint(3)
 
 
-@pytest.mark.parametrize("maintenance", ["merge", "merge-all"])
+@pytest.mark.parametrize(
+    ("maintenance", "n_sets", "budget"),
+    [("merge", 60, 8), ("merge-all", 20, 8), ("merge", 60, 100)],
+)
 @pytest.mark.parametrize("gamma", [0.01, 0.3, 3.0])
-def test_merging_against_a_grid_over_h_and_partners(maintenance, gamma):
-    """And against all pairs, for the search that promises the best of them."""
-    n_sets = 60 if maintenance == "merge" else 20
+def test_merging_against_a_grid_over_h_and_partners(simd, maintenance, n_sets, budget, gamma):
+    """And against all pairs, for the search that promises the best of them. Of many vectors some
+    are ruled out by their distance, and others by a bound."""
     for seed in range(n_sets):
-        V, coef, x, y = random_set(seed)
-        learner = in_state(V, coef, maintenance=maintenance, gamma=gamma)
+        V, coef, x, y = random_set(seed, budget)
+        learner = in_state(V, coef, maintenance=maintenance, gamma=gamma, budget=budget)
         before = learner.__getstate__()
         learner.learn(native_rows(x[None], "dense"), np.array([y], np.int32))
         after = learner.__getstate__()
-        twin = KernelTwin(**CONFIG | {"gamma": gamma, "maintenance": maintenance})
+        own = {"gamma": gamma, "maintenance": maintenance, "budget": budget}
+        twin = KernelTwin(**CONFIG | own)
         twin.V, twin.U = before["vectors"].astype(np.float64), scaled(before)
         twin.A, twin.born = 0 * twin.U, before["born"]
         twin.step(x.astype(np.float64), y, 1.0)
