@@ -49,7 +49,7 @@ def components(
 
 
 def main() -> None:
-    X, y, X_test, y_test = data(0)
+    X, y, X_test, y_test = data(0, "as they are")
     pixels = [
         np.asarray(part.cpu() if hasattr(part, "cpu") else part, float) for part in (X, X_test)
     ]

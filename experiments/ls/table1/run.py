@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from sklearn.preprocessing import normalize
+
 from multiplane import CalibratedLeastSquaresClassifier, GeneralizedLeastSquaresClassifier
 from multiplane.datasets import load_mnist
 from multiplane.features import RandomFourier
@@ -60,41 +62,48 @@ def _stops(column: str, raw: bool, config: Config) -> list[dict[str, Any]]:
     return [{"max_iter": n, "tol": 1e-5} for n in rounds]
 
 
-@lru_cache(maxsize=1)
-def data(most: int) -> tuple[Any, ...]:
+@lru_cache(maxsize=2)
+def data(most: int, length: str) -> tuple[Any, ...]:
     parts = load_mnist(return_X_y=True, download_if_missing=False)
-    return tuple(map(device.put, protocol.some_rows(parts, most)))
+    X, y, X_test, y_test = protocol.some_rows(parts, most)
+    if length == "of unit length":
+        X, X_test = normalize(X), normalize(X_test)
+    return tuple(map(device.put, (X, y, X_test, y_test)))
 
 
-def least(models: list[Any], seeds: list[int], X: Any, y: Any, share: int) -> Any:
-    """The model with the least error on the last of the rows, over the same draws."""
-    if len(models) == 1:
-        return models[0]
-    n = len(y) - len(y) // share
+def least(choices: list[tuple[str, Any]], seeds: list[int], config: Config) -> tuple[str, Any]:
+    """Length of rows and model with the least error on the last rows, over the same draws."""
+    if len(choices) == 1:
+        return choices[0]
 
-    def held_out(model: Any) -> float:
+    def held_out(choice: tuple[str, Any]) -> float:
+        length, model = choice
+        X, y, *_ = data(config["rows"], length)
+        n = len(y) - len(y) // config["held_out"]
         fits = (device.timed_fit(protocol.seeded(model, s), X[:n], y[:n])[0] for s in seeds)
         return sum(device.error(fitted, X[n:], y[n:]) for fitted in fits)
 
-    return min(models, key=held_out)
+    return min(choices, key=held_out)
 
 
 def measure(task: Task, config: Config) -> Iterator[Record]:
-    X, y, X_test, y_test = data(config["rows"])
     raw = task.row == "raw pixels"
     seeds = list(range(1 if raw else config["draws"]))
     if task.mode == "paper":
         models = candidates(task.row, task.column, config)
-        model = least(models, seeds, X, y, config["held_out"])
+        lengths = ["as they are"] if raw else config["lengths"]
+        choices = [(length, model) for length in lengths for model in models]
+        length, model = least(choices, seeds, config)
     else:
         dims = config["dims"][task.row]
         features = None if raw else RandomFourier(dims, n_components=config["n_components"])
-        model = default(task.column, features)
+        length, model = "as they are", default(task.column, features)
+    X, y, X_test, y_test = data(config["rows"], length)
     runs = [device.timed_fit(protocol.seeded(model, seed), X, y) for seed in seeds]
     yield record(
         *task,
         seeds=seeds,
-        chosen=device.described(model),
+        chosen=f"{device.described(model)}, rows {length}",
         conditions=device.conditions(),
         error=[device.error(fitted, X_test, y_test) for fitted, _ in runs],
         iterations=[fitted.n_iter_ for fitted, _ in runs],
