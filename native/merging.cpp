@@ -30,17 +30,15 @@ double expm1_(double x) {
 }
 double exp_(double x) { return x < -700 ? 0 : 1 + expm1_(x); }
 
-double cost(double a, double b, double c, double s, double h) {
-  return -a * expm1_(-2 * s * (1 - h) * (1 - h)) - c * expm1_(-2 * s * h * h) -
-         2 * b * exp_(-s) * expm1_(2 * s * h * (1 - h));
-}
+// exp(2x) - 1, from exp(x) - 1
+double twice(double expm1) { return expm1 * (expm1 + 2); }
 
 }  // namespace
 
 Merge best_merge(double a, double b, double c, double s) {
-  double h = 0;
+  const double by_s = expm1_(-s), k = exp_(-s);
+  double h = 0, q = k;
   for (int step = 0; step < 100; ++step) {
-    const double q = exp_(-s * (1 - 2 * h));
     const double n = std::max(a * q * q + 2 * b * q + c, 1e-300);
     const double rho = (a * q * q + b * q) / n;
     const double slope = 1 - 2 * s * q * (a * b * q * q + 2 * a * c * q + b * c) / (n * n);
@@ -49,10 +47,14 @@ Merge best_merge(double a, double b, double c, double s) {
     const bool done = std::fabs(next - h) <= 1e-9;  // Newton: the next would be below 1e-17
     h = next;
     if (done) break;
+    q = exp_(-s * (1 - 2 * h));
   }
-  const double found = cost(a, b, c, s, h), projected = -a * expm1_(-2 * s);
-  if (found > projected) return {0, std::max(projected, 0.0), exp_(-s), 1};
-  return {h, std::max(found, 0.0), exp_(-s * (1 - h) * (1 - h)), exp_(-s * h * h)};
+  const double to_m = expm1_(-s * (1 - h) * (1 - h)), to_n = expm1_(-s * h * h);
+  const double found =
+      -a * twice(to_m) - c * twice(to_n) - 2 * b * k * expm1_(2 * s * h * (1 - h));
+  const double projected = -a * twice(by_s);
+  if (found > projected) return {0, std::max(projected, 0.0), k, 1};
+  return {h, std::max(found, 0.0), 1 + to_m, 1 + to_n};
 }
 
 }  // namespace multiplane
