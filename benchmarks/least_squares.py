@@ -103,8 +103,8 @@ MAPS = {RBFSampler: 6144, Nystroem: 3072}
 def mnist_to_goal() -> list[Outcome]:
     """Each is fitted once, axes and features included; scores of test rows are off the clock."""
     X, y, X_test, y_test = load_mnist(return_X_y=True, download_if_missing=False)
-    pixels, pixels_test = X.astype(np.float32), X_test.astype(np.float32)
-    X, X_test = normalize(pixels), normalize(pixels_test)
+    pixels, pixels_test = X, X_test
+    X, X_test = normalize(X), normalize(X_test)
 
     def timed(work: Any, *data: Any) -> tuple[Any, float]:
         start = time.perf_counter()
@@ -143,13 +143,13 @@ def mnist_to_goal() -> list[Outcome]:
             seconds += preparation
             error = errors(last, F_test)
             note = (
-                f"{own_error:.2f} % in {ours:.1f} s as images, {error_as_rows:.2f} % in "
+                f"to {GOAL} %: {own_error:.2f} % in {ours:.1f} s, {error_as_rows:.2f} % in "
                 f"{ours_as_rows:.0f} s (ratio {seconds / ours_as_rows:.1f}) by Fourier features, "
                 f"against {error:.2f} % in {seconds:.0f} s"
             )
-            if max(error, own_error) > GOAL:
+            if max(error, own_error, error_as_rows) > GOAL:
                 note += ", goal not reached"
-            name = f"mnist to {GOAL} %: {kind.__name__}, {short}"
+            name = f"mnist images: {kind.__name__}, {short}"
             outcomes.append(Outcome(name, seconds / ours, 10.0, True, note))
     return outcomes
 

@@ -5,8 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "merging.hpp"
-
 namespace multiplane {
 
 void Maintenance::shrink(Support& support, int most, const std::function<double()>& draw,

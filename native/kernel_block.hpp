@@ -12,6 +12,10 @@
 
 namespace multiplane {
 
+// Rows at once, few: most change some tiles, which the others then have to look at again.
+constexpr int kKernelBlock = 4;
+static_assert(kKernelBlock <= kSparseBlock);
+
 // Rows with their products and kernel values, kept up to date while support vectors change.
 struct KernelBlock {
   KernelBlock(const Support& s, float largest)
@@ -21,9 +25,9 @@ struct KernelBlock {
   void begin(int n) {
     const KernelMachine& machine = support.machine();
     const std::size_t lanes = static_cast<std::size_t>(support.n_lanes());
-    if (dots.size() < lanes * kMaxBlock) {
-      dots.resize(lanes * kMaxBlock);
-      kernels.resize(lanes * kMaxBlock);
+    if (dots.size() < lanes * kKernelBlock) {
+      dots.resize(lanes * kKernelBlock);
+      kernels.resize(lanes * kKernelBlock);
     }
     stale.assign(static_cast<std::size_t>(machine.n_tiles()), 0);
     changed.clear();
@@ -102,8 +106,8 @@ struct KernelBlock {
 
   const Support& support;
   Scorer scorer;
-  Row rows[kMaxBlock];
-  float squared[kMaxBlock];
+  Row rows[kKernelBlock];
+  float squared[kKernelBlock];
   float self = 0;  // k(x, x) of the row that was evaluated last
   std::vector<float> dots, kernels, scores;
   std::vector<char> stale;  // by tile
@@ -117,15 +121,13 @@ LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order
                    const std::int32_t* y, const float* weight, float largest, int most_support,
                    Step step, LearnerCounts counts) {
   const auto number = [&](std::int64_t k) { return order ? order[k] : k; };
-  // Most rows change some tiles, which the others of the block then have to look at again.
-  constexpr int most = kSparseBlock;
   KernelBlock block(support, largest);
   block.scores.resize(static_cast<std::size_t>(support.machine().n_classes()));
   for (std::int64_t k = 0; k < n;) {
     // A dense row that is seen through its non-zeros goes alone.
     block.rows[0] = rows.row(number(k));
     const bool alone = block.scorer.shorten(block.rows[0], rows.ahead(order, k, n));
-    const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(most, n - k));
+    const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(kKernelBlock, n - k));
     for (int r = 1; r < in_block; ++r) block.rows[r] = rows.row(number(k + r));
     for (int r = 0; r < in_block; ++r) {
       if (order) rows.look_ahead(order, k + r, n, y, alone);

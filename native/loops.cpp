@@ -558,11 +558,14 @@ multiplane::Partner partner(const float* exponents, float a, const float* b, con
   // bound is low enough.
   int first = 0;
   while (!bits(equal(load(distances + first * kLanes), splat(nearest)))) ++first;
+  const F16 near_first = load(distances + first * kLanes);
   F16 rough[1];
   merge_costs<1, 1>({load(exponents + first * kLanes)}, {scaled(b, first)}, {scaled(c, first)}, rough);
-  const M16 known = less(load(distances + first * kLanes), infinite);
-  const float enough = -max_lane(select(known, sub(splat(0.0f), rough[0]), splat(kMinusInfinity)));
-  const F16 farthest = splat(reach(enough));
+  // A cost is a sum of terms of the size of s, which may cancel: what they lose is added.
+  const F16 cost = fma(near_first, splat(2e-6f), rough[0]);
+  const F16 known = select(less(near_first, infinite), cost, infinite);
+  const float enough = -max_lane(sub(splat(0.0f), known)), reached = reach(enough);
+  const F16 farthest = splat(reached < nearest ? nearest : reached);
   int n = 0;
   for (int q = 0; q < n_tiles; ++q) {
     const F16 s = load(distances + q * kLanes);
@@ -577,7 +580,8 @@ multiplane::Partner partner(const float* exponents, float a, const float* b, con
   }
   // What lies beyond the last one is nobody.
   for (int i = 0; i < kCostGroups; ++i) store(room.s + n + i * kLanes, infinite);
-  if (n > kCostGroups * kLanes) n = keep_hopeful(n, enough, room);
+  // The same number at all levels: rounding could make a difference of it.
+  if (n > 2 * kLanes) n = keep_hopeful(n, enough, room);
   multiplane::Partner best{-1, -kMinusInfinity};
   for (int i = 0; i < n; i += kCostGroups * kLanes) {
     F16 near_s[kCostGroups], near_b[kCostGroups], near_c[kCostGroups], costs[kCostGroups];

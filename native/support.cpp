@@ -88,7 +88,6 @@ void Support::products(const float* x, float* dots) const {
   loops().score_dense(&x, 1, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
 }
 
-// Row by row of the kernel matrix, up to the diagonal: sum of alpha_i . alpha_j k(v_i, v_j).
 float weighed(const float* weights, const float* values, int n_tiles) {
   float sum;
   loops().weigh(&weights, 1, values, n_tiles, &sum);
@@ -106,6 +105,7 @@ void CoefProducts::operator()(const KernelMachine& machine, int i, int n_tiles, 
   loops().mix(rows_.data(), static_cast<int>(rows_.size()), alpha_.data(), n_tiles, out);
 }
 
+// Row by row of the kernel matrix, up to the diagonal: sum of alpha_i . alpha_j k(v_i, v_j).
 double Support::squared_norm() const {
   const std::size_t d = static_cast<std::size_t>(machine_.n_features());
   const std::size_t most = static_cast<std::size_t>(n_lanes());

@@ -25,3 +25,18 @@ def simd(request):
     _native.use_simd(request.param)
     yield request.param
     _native.use_simd(before)
+
+
+@pytest.fixture
+def fused_levels():
+    """Goes from one instruction set with fused multiply-add to the next: all give the same bits."""
+    before = _native.simd_level()
+
+    def levels():
+        for level in _native.simd_levels():
+            _native.use_simd(level)
+            if _native.simd_fused():
+                yield level
+
+    yield levels()
+    _native.use_simd(before)

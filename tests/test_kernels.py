@@ -106,6 +106,50 @@ def test_merging_against_a_grid_over_h_and_partners(simd, maintenance, n_sets, b
         assert after["degradation"] <= twin.E[0] * 1.0035 + 1e-4 * size
 
 
+@pytest.mark.parametrize("maintenance", ["merge", "merge-all"])
+def test_merging_of_two_that_are_nearly_the_same(simd, maintenance):
+    """Their cost is of the order of s², a difference of terms of the size of s = γ‖m − n‖²: float32
+    has no digits left of it, and yet nobody else may be taken."""
+    random = np.random.RandomState(0)
+    for _ in range(200):
+        V, x = 3 * random.randn(5, 2), np.float32(random.randn(2))
+        s = 10 ** random.uniform(-8, -3)
+        V[3] = x + np.sqrt(2 * s) * unit(random)  # γ = ½
+        coef = np.outer([4, -5, 6, random.choice([1, 1.5, 2]), 7], [1, -1])
+        learner = in_state(V, coef, maintenance=maintenance, n_classes=2, budget=5)
+        learner.learn(native_rows(x[None], "dense"), np.array([0], np.int32))
+        after = learner.__getstate__()
+        gone = [i for i in range(5) if (np.float32(V[i]) != after["vectors"]).any(axis=1).all()]
+        assert gone in ([], [3])  # into one of the two, or between them
+        assert after["degradation"] < 0.01
+
+
+def unit(random):
+    angle = random.uniform(0, 2 * np.pi)
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+@pytest.mark.parametrize("budget", [24, 60])  # with and without the bound
+def test_levels_merge_alike_where_many_are_near(fused_levels, budget):
+    """Vectors around the row, all nearly parallel: costs differ by little more than rounding."""
+    after = []
+    for _ in fused_levels:
+        random = np.random.RandomState(0)
+        after.append([])
+        for _ in range(1000):
+            x = np.float32(random.randn(2))
+            s = 10 ** (random.uniform(-7, -1) + 2 * random.uniform() * random.uniform(size=budget))
+            V = [x + np.sqrt(2 * distance) * unit(random) for distance in s]  # γ = ½
+            coef = np.outer(np.exp(random.uniform(size=budget)), [1, -1])
+            learner = in_state(V, coef, n_classes=2, budget=budget)
+            learner.learn(native_rows(x[None], "dense"), np.array([0], np.int32))
+            after[-1].append(learner.__getstate__())
+    for states in after[1:]:
+        for state, first in zip(states, after[0], strict=True):
+            np.testing.assert_array_equal(state["vectors"], first["vectors"])
+            np.testing.assert_array_equal(state["coef"], first["coef"])
+
+
 @pytest.mark.parametrize("gamma", [0.01, 0.3, 3.0])
 def test_a_merged_vector_has_the_best_coefficients_for_its_place(gamma):
     """z lies on the line of the two, and Δ is orthogonal to φ(z)."""

@@ -55,7 +55,7 @@ def main() -> None:
     ]
     plain = components(*pixels)
     readings = [
-        ("as ls-table1 reads it", plain, 4000, "median"),
+        ("images as they are", plain, 4000, "median"),
         ("likewise, or 4,000 pairs", plain, 8000, "median"),
         ("8,000 pairs", plain, 16000, "median"),
         *((f"width {w}", plain, 4000, f"{w}*median") for w in (0.6, 0.8, 1.3, 1.6)),
