@@ -88,7 +88,8 @@ def one_stage() -> list[Outcome]:
 # features stand beside it, because they use no more of the rows than the peers do. These all have
 # rows of unit length, 50 principal axes and this width, half of the median distance. Tried on the
 # last 10,000 training rows, one draw each, a busy core:
-#   images     1.38 % in 5.4 s, of 34 settings (8 to 16 filters, patches of 6 to 9, pools of 3 to 5)
+#   images     1.38 % in 5.4 s, the fastest below 1.5 % of 38 settings (8 to 32 filters, patches of
+#              6 to 9, pools of 3 to 5, strides of 1 to 3)
 #   Fourier    1.46 % in 25 s, the fastest to about that of 30 settings (not a grid)
 #   LinearSVC  1.49 % in 81 s by RBFSampler (C=1: 1.63 %), 1.50 % in 79 s by Nystroem, of 11. The
 #              dual solver with a loose tol: the primal one took 2 to 3 times as long for 500
