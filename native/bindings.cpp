@@ -166,8 +166,17 @@ Out<float, 2> lanes(const Hyperplanes& h) {
   Buffer<float> out = new_buffer<float>(m * d);
   for (std::size_t i = 0; i < m; ++i) {
     const float* u = h.lane(static_cast<int>(i));
-    for (std::size_t f = 0; f < d; ++f) out.data[i * d + f] = u[f * kTile];
+    const auto by = static_cast<std::size_t>(h.stride(static_cast<int>(i)));
+    for (std::size_t f = 0; f < d; ++f) out.data[i * d + f] = u[f * by];
   }
+  return array2(out, m, d);
+}
+
+Out<float, 2> all_sums(const Sums& sums) {
+  const std::size_t d = static_cast<std::size_t>(sums.n_features()) + 1;
+  const std::size_t m = static_cast<std::size_t>(sums.size());
+  Buffer<float> out = new_buffer<float>(m * d);
+  for (std::size_t i = 0; i < m; ++i) std::copy_n(sums[static_cast<int>(i)], d, out.data + i * d);
   return array2(out, m, d);
 }
 
@@ -179,9 +188,10 @@ Hyperplanes from_lanes(In<float, 2> weights, In<std::int32_t, 1> owner, float bi
   Hyperplanes h(static_cast<std::int64_t>(d) - 1, bias);
   for (std::size_t i = 0; i < owner.shape(0); ++i) {
     need(owner(i) >= 0, "owner must not be negative");
-    float* u = h.lane(h.add(owner(i)));
+    const int lane = h.add(owner(i));
+    const auto by = static_cast<std::size_t>(h.stride(lane));
     for (std::size_t f = 0; f < d; ++f)
-      if (weights(i, f) != 0.0f) u[f * kTile] = weights(i, f);
+      if (weights(i, f) != 0.0f) h.lane(lane)[f * by] = weights(i, f);
   }
   return h;
 }
@@ -346,7 +356,7 @@ nb::dict state_py(const Learner& learner) {
   s["average_sum"] = learner.average_sum_;
   s["average_weight"] = learner.average_weight_;
   s["U"] = lanes(learner.u_);
-  s["V"] = learner.v_ ? nb::cast(lanes(*learner.v_)) : nb::none();
+  s["V"] = learner.v_ ? nb::cast(all_sums(*learner.v_)) : nb::none();
   s["owner"] = owners(learner.u_);
   s["ids"] = copied<std::int32_t>(learner.id_of_lane_, learner.id_of_lane_.size());
   s["n_ids"] = learner.lane_of_id_.size();
@@ -378,9 +388,14 @@ Learner learner_from_state(const nb::dict& s) {
   learner.u_ = std::move(u);
   need(s["V"].is_none() != learner.config_.average, "learner state: V and average disagree");
   if (learner.config_.average) {
-    learner.v_ = from_lanes(get<In<float, 2>>(s, "V"), owner, bias);
-    need(learner.v_->n_features() == learner.u_.n_features(),
-         "learner state: V has the wrong width");
+    const auto V = get<In<float, 2>>(s, "V");
+    const std::size_t d = static_cast<std::size_t>(learner.u_.n_features()) + 1;
+    need(V.shape(0) == owner.shape(0) && V.shape(1) == d, "learner state: V has the wrong shape");
+    for (std::size_t i = 0; i < V.shape(0); ++i) {
+      learner.v_->add();
+      for (std::size_t f = 0; f < d; ++f)
+        if (V(i, f) != 0.0f) (*learner.v_)[static_cast<int>(i)][f] = V(i, f);
+    }
   }
   learner.lane_of_id_.assign(static_cast<std::size_t>(n_ids), -1);
   for (std::size_t i = 0; i < ids.shape(0); ++i) {

@@ -8,7 +8,8 @@
 
 namespace multiplane {
 
-// Lanes 0 ... size-1 are in use, in the order of their birth; owner is -1 beyond.
+// Lanes 0 ... size-1 are in use, in the order of their birth; owner is -1 beyond. The last tile begins
+// with four lanes and is made twice as wide when they are full: many models have few hyperplanes.
 class Hyperplanes {
  public:
   Hyperplanes(std::int64_t n_features, float bias) : n_features_(n_features), bias_(bias) {}
@@ -19,46 +20,28 @@ class Hyperplanes {
   float bias() const { return bias_; }
   int size() const { return size_; }
   int n_tiles() const { return static_cast<int>(tiles_.size()); }
-  Tiles tiles() const { return {pointers_.data(), n_tiles(), bias_}; }
+  Tiles tiles() const { return {pointers_.data(), n_tiles(), last_, bias_}; }
   const std::int32_t* owner() const { return owner_.data(); }
   std::int32_t owner(int lane) const { return owner_[static_cast<std::size_t>(lane)]; }
   void set_owner(int lane, std::int32_t y) { owner_[static_cast<std::size_t>(lane)] = y; }
 
-  // First element of a lane; the next feature is kTile floats further.
+  // First element of a lane; the next feature is stride(i) floats further.
   float* lane(int i) { return pointers_[static_cast<std::size_t>(i / kTile)] + i % kTile; }
   const float* lane(int i) const {
     return pointers_[static_cast<std::size_t>(i / kTile)] + i % kTile;
   }
+  int stride(int i) const { return i / kTile + 1 == n_tiles() ? last_ : kTile; }
 
-  // Memory for one more tile, so that the next kTile calls of add() cannot fail.
-  void prepare() {
-    if (spare_.empty()) spare_.emplace_back(n_features_);
-    owner_.reserve(owner_.size() + kTile);
-    pointers_.reserve(tiles_.size() + 1);
-    tiles_.reserve(tiles_.size() + 1);
-  }
-
+  // Memory for what follows, so that the next two calls of add() cannot fail.
+  void prepare();
   // A new hyperplane, all zero.
   int add(std::int32_t owner) {
-    if (size_ == n_tiles() * kTile) {
-      prepare();
-      owner_.resize(owner_.size() + kTile, -1);
-      tiles_.push_back(std::move(spare_.back()));
-      spare_.pop_back();
-      pointers_.push_back(tiles_.back().data());
-    }
+    if (size_ == n_lanes()) grow();
     set_owner(size_, owner);
     return size_++;
   }
 
-  void copy_lane(int from, int to) {
-    const float* a = lane(from);
-    float* b = lane(to);
-    // Zeros are not written over zeros: untouched pages of wide tiles stay uncommitted.
-    for (std::int64_t f = 0; f <= n_features_ * kTile; f += kTile)
-      if (b[f] != a[f]) b[f] = a[f];
-  }
-
+  void copy_lane(int from, int to);
   // Keep these lanes (ascending), in their order; the others are gone.
   void keep(const std::vector<int>& lanes);
 
@@ -68,37 +51,25 @@ class Hyperplanes {
 
   // lane += c * (x, bias)
   void add_row(int i, const Row& x, float c) {
-    float* u = lane(i);
-    const Loops& run = loops();
-    switch (x.kind) {
-      case Row::Kind::dense: run.add_dense(u, x.values, x.n_values, c); break;
-      case Row::Kind::sparse32:
-        run.add_sparse32(u, x.values, static_cast<const std::int32_t*>(x.indices), x.n_values, c);
-        break;
-      case Row::Kind::sparse64:
-        run.add_sparse64(u, x.values, static_cast<const std::int64_t*>(x.indices), x.n_values, c);
-        break;
-    }
-    u[n_features_ * kTile] += c * bias_;
+    add_to_lane(lane(i), stride(i), x, c);
+    lane(i)[n_features_ * stride(i)] += c * bias_;
   }
 
   // Of all lanes; a tile is read once.
   std::vector<double> squared_norms() const;
-  double squared_norm(int i) const {
-    const float* u = lane(i);
-    double sum = 0;
-    for (std::int64_t f = 0; f <= n_features_; ++f) {
-      const double v = u[f * kTile];
-      sum += v * v;
-    }
-    return sum;
-  }
+  double squared_norm(int i) const;
 
  private:
+  int n_lanes() const { return n_tiles() ? (n_tiles() - 1) * kTile + last_ : 0; }
+  bool last_is_whole() const { return last_ == kTile; }
+  void grow();
+
   std::int64_t n_features_;
   float bias_;
   int size_ = 0;
-  std::vector<Tile> tiles_, spare_;
+  int last_ = kTile;          // lanes of the last tile
+  std::vector<Tile> tiles_;
+  std::vector<Tile> spare_;   // one or none: what the last tile becomes, or what comes after it
   std::vector<float*> pointers_;
   std::vector<std::int32_t> owner_;
 };

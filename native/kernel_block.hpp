@@ -29,8 +29,7 @@ struct KernelBlock {
       dots.resize(lanes * kKernelBlock);
       kernels.resize(lanes * kKernelBlock);
     }
-    stale.assign(static_cast<std::size_t>(machine.n_tiles()), 0);
-    changed.clear();
+    changed.begin(machine.n_tiles());
     scorer.score(machine.tiles(), rows, n, dots.data());
     for (int r = 0; r < n; ++r) {
       squared[r] = squared_norm(rows[r]);
@@ -44,30 +43,16 @@ struct KernelBlock {
     return kernels.data() + static_cast<std::ptrdiff_t>(r) * support.n_lanes();
   }
 
-  void touch(int lane) {
-    char& mark = stale[static_cast<std::size_t>(lane / kTile)];
-    if (!mark) changed.push_back(lane / kTile);
-    mark = 1;
-  }
+  void touch(int lane) { changed.add(lane / kTile); }
 
   // Row r with the tiles that have changed since the block began.
   void refresh(int r) {
-    if (changed.empty()) return;
     const KernelMachine& machine = support.machine();
-    const Tiles all = machine.tiles();
-    constexpr int kMost = 16;
-    const float* some[kMost];
-    float fresh[kMost * kTile];
-    for (std::size_t first = 0; first < changed.size(); first += kMost) {
-      const int n = static_cast<int>(std::min<std::size_t>(kMost, changed.size() - first));
-      for (int q = 0; q < n; ++q) some[q] = all.data[changed[first + static_cast<std::size_t>(q)]];
-      scorer.score({some, n, 0.0f}, rows + r, 1, fresh);
-      for (int q = 0; q < n; ++q) {
-        const std::ptrdiff_t lane = changed[first + static_cast<std::size_t>(q)] * kTile;
-        std::copy_n(fresh + q * kTile, kTile, dots_of(r) + lane);
-        loops().kernel(machine.kernel(), fresh + q * kTile, squared[r],
-                       machine.squared_norms() + lane, 1, kernels_of(r) + lane);
-      }
+    scorer.rescore(machine.tiles(), changed, rows + r, 1, dots_of(r));
+    for (int q : changed.list()) {
+      const std::ptrdiff_t lane = q * kTile;
+      loops().kernel(machine.kernel(), dots_of(r) + lane, squared[r],
+                     machine.squared_norms() + lane, 1, kernels_of(r) + lane);
     }
   }
 
@@ -110,8 +95,7 @@ struct KernelBlock {
   float squared[kKernelBlock];
   float self = 0;  // k(x, x) of the row that was evaluated last
   std::vector<float> dots, kernels, scores;
-  std::vector<char> stale;  // by tile
-  std::vector<int> changed;
+  ChangedTiles changed;
 };
 
 // Calls step(block, r, y, weight) for each row, in order; see Learner::learn for the arguments. A step
@@ -126,7 +110,7 @@ LearnerCounts walk(Support& support, const Rows& rows, const std::int64_t* order
   for (std::int64_t k = 0; k < n;) {
     // A dense row that is seen through its non-zeros goes alone.
     block.rows[0] = rows.row(number(k));
-    const bool alone = block.scorer.shorten(block.rows[0], rows.ahead(order, k, n));
+    const bool alone = block.scorer.pick(block.rows[0], rows.ahead(order, k, n));
     const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(kKernelBlock, n - k));
     for (int r = 1; r < in_block; ++r) block.rows[r] = rows.row(number(k + r));
     for (int r = 0; r < in_block; ++r) {

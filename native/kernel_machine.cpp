@@ -29,7 +29,13 @@ int KernelMachine::add(const Row& x, float x2) {
   float* v = lane(size_);
   switch (x.kind) {
     case Row::Kind::dense:
-      for (std::int64_t f = 0; f < x.n_values; ++f) v[f * kTile] = x.values[f];
+      if (x.is_picked()) {
+        const Picked picked = x.picked();
+        for (std::int64_t k = 0; k < picked.n; ++k)
+          v[std::int64_t{picked.indices[k]} * kTile] = picked.value(k);
+      } else {
+        for (std::int64_t f = 0; f < x.n_values; ++f) v[f * kTile] = x.values[f];
+      }
       break;
     case Row::Kind::sparse32:
       for (std::int64_t k = 0; k < x.n_values; ++k)

@@ -50,7 +50,7 @@ class KernelMachine {
   int size() const { return size_; }
   int n_tiles() const { return static_cast<int>(tiles_.size()); }
   const Kernel& kernel() const { return kernel_; }
-  Tiles tiles() const { return {pointers_.data(), n_tiles(), 0.0f}; }
+  Tiles tiles() const { return {pointers_.data(), n_tiles(), kTile, 0.0f}; }
   const float* squared_norms() const { return squared_.data(); }
   float squared_norm_of(int i) const { return squared_[static_cast<std::size_t>(i)]; }
   // A row a class; valid until the next reserve() or relabel().

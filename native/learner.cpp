@@ -10,6 +10,8 @@
 namespace multiplane {
 namespace {
 
+constexpr float kNone = -std::numeric_limits<float>::infinity();
+
 // u is up to 1 / this larger than what it stands for: one decimal digit is lost at most.
 constexpr double kSmallestScale = 0.1;
 
@@ -33,31 +35,39 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
   Scorer scorer(u_.n_features(), largest);
   std::vector<float> scores;
   Row block[kMaxBlock];
-  int width = 1;               // rows to score at once: fewer after a change, more after none
-  std::int64_t n_checked = 0;  // rows before this one have been looked at
+  int width = 1;  // rows to score at once: fewer after a change, more after none
   for (std::int64_t k = 0; k < n;) {
     // A dense row that is seen through its non-zeros goes alone.
     block[0] = rows.row(number(k));
-    const bool alone = scorer.shorten(block[0], rows.ahead(order, k, n));
+    const bool alone = scorer.pick(block[0], rows.ahead(order, k, n));
     const int in_block = alone ? 1 : static_cast<int>(std::min<std::int64_t>(width, n - k));
     for (int r = 1; r < in_block; ++r) block[r] = rows.row(number(k + r));
-    for (; n_checked < k + in_block; ++n_checked) {
-      const Row& x = block[n_checked - k];
-      if (order) rows.look_ahead(order, n_checked, n, y, alone);
-      if (!alone && !scorer.fine(x)) {
-        counts.bad_row = number(n_checked);
+    for (int r = 0; r < in_block; ++r) {
+      if (order) rows.look_ahead(order, k + r, n, y, alone);
+      if (!alone && !scorer.fine(block[r])) {
+        counts.bad_row = number(k + r);
         return counts;
       }
     }
-    const std::size_t stride = static_cast<std::size_t>(u_.n_tiles()) * kTile;
+    const int n_tiles = u_.n_tiles();
+    const std::size_t stride = static_cast<std::size_t>(n_tiles) * kTile;
     if (scores.size() < stride * kMaxBlock) scores.resize(2 * stride * kMaxBlock);
+    changed_.begin(n_tiles + 1);  // a step opens one at most
+    if (config_.sharing > 0) near_.resize(stride + kTile);
     scorer.score(u_.tiles(), block, in_block, scores.data());
     int used = 0;
     bool changed = false;
-    while (used < in_block && !changed) {
+    // A new tile ends the block: there is no room for its scores.
+    while (used < in_block && u_.n_tiles() == n_tiles) {
       const std::int64_t i = number(k + used);
-      changed = step(block[used], scores.data() + static_cast<std::size_t>(used) * stride, y[i],
-                     weight ? weight[i] : 1.0f, z ? z + i : nullptr, assignment, counts);
+      float* mine = scores.data() + static_cast<std::size_t>(used) * stride;
+      if (step(block[used], mine, y[i], weight ? weight[i] : 1.0f, z ? z + i : nullptr, assignment,
+               counts)) {
+        changed = true;
+        if (used + 1 < in_block && u_.n_tiles() == n_tiles)
+          scorer.rescore(u_.tiles(), changed_, block + used + 1, in_block - used - 1, mine + stride);
+        changed_.clear();
+      }
       ++used;
     }
     k += used;
@@ -69,9 +79,9 @@ LearnerCounts Learner::learn(const Rows& rows, const std::int64_t* order, std::i
 // One example: true if the model changed. Scores are of u_, so true ones are scale_ times that.
 bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weight,
                    std::int32_t* z, Assignment assignment, LearnerCounts& counts) {
-  constexpr float kNone = -std::numeric_limits<float>::infinity();
   const std::int32_t* owner = u_.owner();
-  const Best best = loops().best(scores, owner, u_.n_tiles(), y);
+  const int n_tiles = u_.n_tiles();  // that have scores; births may add one
+  const Best best = loops().best(scores, owner, n_tiles, y);
 
   int right_lane = -1;  // -1: a zero hyperplane
   float right = 0;
@@ -90,7 +100,7 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   std::int32_t born_rival = -1;
   if (config_.adaptive && rival < 0) {
     if (rival > kNone)
-      born_rival = u_.owner(loops().find(scores, owner, u_.n_tiles(), y, false, rival));
+      born_rival = u_.owner(loops().find(scores, owner, n_tiles, y, false, rival));
     else if (n_of_class_.size() > 1)
       born_rival = y == 0 ? 1 : 0;
     if (born_rival >= 0) rival = 0;
@@ -106,7 +116,7 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   if (loss) counts.loss += weight * (t_ == 1 ? 1.0 : std::max(0.0, 1.0 + gap / margin));
 
   if (right_lane == -2 && (assignment == Assignment::record || loss))
-    right_lane = loops().find(scores, owner, u_.n_tiles(), y, true, right);
+    right_lane = loops().find(scores, owner, n_tiles, y, true, right);
   if (assignment == Assignment::record && right_lane >= 0)
     *z = id_of_lane_[static_cast<std::size_t>(right_lane)];
 
@@ -118,13 +128,13 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   }
 
   ++counts.updates;
-  if (scale_ < kSmallestScale) fold_scale();
   int rival_lane = -1;
   if (born_rival < 0)
-    rival_lane = loops().find(scores, owner, u_.n_tiles(), y, false, rival);
+    rival_lane = loops().find(scores, owner, n_tiles, y, false, rival);
   const bool grows = right_lane >= 0 && growth_ > 0 && uniform(config_.seed, t_) < growth_;
   // From here on nothing can fail: what memory two new hyperplanes take is there.
   if (right_lane < 0 || grows || born_rival >= 0) prepare();
+  if (scale_ < kSmallestScale) fold_scale();
   const bool born_right = right_lane < 0;
   if (born_right) {
     right_lane = add_lane(y, given ? *z : reserve_id());
@@ -133,7 +143,8 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   } else if (grows) {
     const int copy = add_lane(y, reserve_id());
     u_.copy_lane(right_lane, copy);
-    if (v_) v_->copy_lane(right_lane, copy);
+    changed_.add(copy / kTile);
+    if (v_) v_->copy(right_lane, copy);
     if (config_.ball_projection)
       squared_norm_ += u_.squared_norm(copy) * scale_ * scale_;
     growth_ *= config_.growth_decay;
@@ -147,11 +158,11 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
   const bool shared = config_.sharing > 0 && margin > 0 && !given;
   const double size = config_.rate * static_cast<double>(weight);
   if (shared && !born_right)
-    add_to_near(x, scores, y, true, right, size);
+    add_to_near(x, scores, n_tiles, y, true, right, size);
   else
     add_row(right_lane, x, size);
   if (shared)
-    add_to_near(x, scores, y, false, rival, -size);
+    add_to_near(x, scores, n_tiles, y, false, rival, -size);
   else
     add_row(rival_lane, x, -size);
   if (config_.ball_projection) {
@@ -166,24 +177,29 @@ bool Learner::step(const Row& x, const float* scores, std::int32_t y, float weig
 void Learner::add_row(int lane, const Row& x, double c) {
   const double inner = c / scale_;
   u_.add_row(lane, x, static_cast<float>(inner));
+  changed_.add(lane / kTile);
   if (v_) v_->add_row(lane, x, static_cast<float>(inner * average_sum_));
 }
 
 // c x for the hyperplanes of class y (or of the others) together: the best one's share is 1, that of
 // one which stands `sharing` margins below it 0, in between along a line; then all are divided by
 // their sum.
-void Learner::add_to_near(const Row& x, const float* scores, std::int32_t y, bool right, float best,
-                          double c) {
+void Learner::add_to_near(const Row& x, const float* scores, int n_tiles, std::int32_t y,
+                          bool right, float best, double c) {
   const double width = config_.sharing * config_.lam * static_cast<double>(t_ - 1) / scale_;
   const auto share = [&](int lane) {
-    if ((u_.owner(lane) == y) != right) return 0.0;
     const double below = static_cast<double>(best) - static_cast<double>(scores[lane]);
     return std::max(0.0, 1 - below / width);
   };
+  // Rounded down, so that nobody is missed.
+  const float least = std::nextafter(static_cast<float>(static_cast<double>(best) - width), kNone);
+  const int n = loops().near(scores, u_.owner(), n_tiles, y, right, least, near_.data());
   double sum = 0;
-  for (int lane = 0; lane < u_.size(); ++lane) sum += share(lane);
-  for (int lane = 0; lane < u_.size(); ++lane)
+  for (int k = 0; k < n; ++k) sum += share(near_[static_cast<std::size_t>(k)]);
+  for (int k = 0; k < n; ++k) {
+    const int lane = near_[static_cast<std::size_t>(k)];
     if (const double part = share(lane); part > 0) add_row(lane, x, c * part / sum);
+  }
 }
 
 void Learner::next_step() {
@@ -201,8 +217,8 @@ void Learner::next_step() {
 void Learner::rescale_average() {
   const double factor = 1 / average_sum_;
   for (int i = 0; i < v_->size(); ++i) {
-    float* v = v_->lane(i);
-    for (std::int64_t f = 0; f <= v_->n_features() * kTile; f += kTile)
+    float* v = (*v_)[i];
+    for (std::int64_t f = 0; f <= v_->n_features(); ++f)
       if (v[f] != 0.0f) v[f] = static_cast<float>(v[f] * factor);
   }
   average_unit_ *= factor;
@@ -223,14 +239,15 @@ void Learner::fold_scale() {
   double sum = 0;
   for (int i = 0; i < u_.size(); ++i) {
     float* u = u_.lane(i);
-    float* v = v_ ? v_->lane(i) : nullptr;
-    for (std::int64_t f = 0; f <= u_.n_features() * kTile; f += kTile) {
-      if (u[f] == 0.0f) continue;
-      if (v) v[f] = static_cast<float>(v[f] - average_sum_ * u[f]);
-      u[f] = static_cast<float>(u[f] * scale_);
+    float* v = v_ ? (*v_)[i] : nullptr;
+    for (std::int64_t f = 0; f <= u_.n_features(); ++f, u += u_.stride(i)) {
+      if (*u == 0.0f) continue;
+      if (v) v[f] = static_cast<float>(v[f] - average_sum_ * *u);
+      *u = static_cast<float>(*u * scale_);
     }
     sum += u_.squared_norm(i);
   }
+  for (int q = 0; q < u_.n_tiles(); ++q) changed_.add(q);
   average_sum_ = 0;
   scale_ = 1;
   squared_norm_ = sum;
@@ -248,7 +265,7 @@ void Learner::prepare() {
 
 // After prepare().
 int Learner::add_lane(std::int32_t owner, std::int32_t id) {
-  if (v_) v_->add(owner);
+  if (v_) v_->add();
   const int lane = u_.add(owner);
   id_of_lane_.push_back(id);
   lane_of_id_[static_cast<std::size_t>(id)] = lane;
@@ -328,8 +345,8 @@ void Learner::start(const Hyperplanes& w, std::int64_t t0) {
   for (int i = 0; i < w.size(); ++i) {
     float* to = fresh.u_.lane(fresh.add_hyperplane(w.owner(i)));
     const float* from = w.lane(i);
-    for (std::int64_t f = 0; f <= w.n_features() * kTile; f += kTile)
-      to[f] = static_cast<float>(unit * from[f]);
+    for (std::int64_t f = 0; f <= w.n_features(); ++f)
+      to[f * fresh.u_.stride(i)] = static_cast<float>(unit * from[f * w.stride(i)]);
     fresh.squared_norm_ += fresh.u_.squared_norm(i);
   }
   fresh.t_ = t0 + 1;
@@ -345,7 +362,6 @@ void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_clas
   for (int i = 0; i < u_.size(); ++i) {
     const std::int32_t owner = code[static_cast<std::size_t>(u_.owner(i))];
     u_.set_owner(i, owner);
-    if (v_) v_->set_owner(i, owner);
     ++counts[static_cast<std::size_t>(owner)];
   }
   ++version_;
@@ -354,29 +370,23 @@ void Learner::relabel(const std::vector<std::int32_t>& code, std::int32_t n_clas
 }
 
 bool Learner::resize(std::int64_t n_features) {
-  if (v_) {
-    const std::int64_t before = v_->n_features();
-    if (!v_->resize(n_features)) return false;
-    if (!u_.resize(n_features)) {
-      v_->resize(before);
-      return false;
-    }
-  } else if (!u_.resize(n_features)) {
-    return false;
-  }
+  std::optional<Sums> v;  // both or none
+  if (v_ && !(v = v_->resized(n_features))) return false;
+  if (!u_.resize(n_features)) return false;
+  v_ = std::move(v);
   ++version_;
   return true;
 }
 
 void Learner::restart() {
-  const auto zeros = [&] {
-    Hyperplanes h(u_.n_features(), u_.bias());
-    for (int i = 0; i < u_.size(); ++i) h.add(u_.owner(i));
-    return h;
-  };
-  Hyperplanes u = zeros();
-  if (v_) v_ = zeros();
+  Hyperplanes u(u_.n_features(), u_.bias());
+  Sums v(u_.n_features(), u_.bias());
+  for (int i = 0; i < u_.size(); ++i) {
+    u.add(u_.owner(i));
+    if (v_) v.add();
+  }
   u_ = std::move(u);
+  if (v_) v_ = std::move(v);
   ++version_;
   t_ = 1;
   t0_ = 0;
@@ -392,14 +402,14 @@ Hyperplanes Learner::snapshot() const {
   for (int i = 0; i < u_.size(); ++i) {
     w.add(u_.owner(i));
     const float* u = u_.lane(i);
-    const float* v = averaged ? v_->lane(i) : nullptr;
+    const float* v = averaged ? (*v_)[i] : nullptr;
     float* out = w.lane(i);
     for (std::int64_t f = 0; f <= u_.n_features(); ++f) {
-      const double a = u[f * kTile];
+      const double a = u[f * u_.stride(i)];
       // Zero stays zero without a write: untouched pages of wide models stay uncommitted.
-      if (a == 0 && (!v || v[f * kTile] == 0)) continue;
-      const double value = averaged ? average_sum_ * a - v[f * kTile] : scale_ * a;
-      out[f * kTile] = static_cast<float>(value / divisor);
+      if (a == 0 && (!v || v[f] == 0)) continue;
+      const double value = averaged ? average_sum_ * a - v[f] : scale_ * a;
+      out[f * w.stride(i)] = static_cast<float>(value / divisor);
     }
   }
   return w;

@@ -10,7 +10,8 @@
 // hyperplanes of a side that come near the winner: then none is left behind for good.
 //
 // The result is that of one-row-at-a-time descent, bit for bit: rows are scored in blocks on the
-// guess that none of them changes the model, and after a change scoring starts anew behind it.
+// guess that none of them changes the model, and after a change those behind it are scored anew by the
+// tiles that changed.
 // So neither the block size, nor the cut of a stream into calls, nor sparse or dense storage can
 // be seen in the model.
 //
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include "hyperplanes.hpp"
+#include "sums.hpp"
 
 namespace multiplane {
 
@@ -93,7 +95,7 @@ class Learner {
   // The state, for the bindings to read and restore.
   LearnerConfig config_;
   Hyperplanes u_;
-  std::optional<Hyperplanes> v_;  // sum of C * (what was added to U), when averaging
+  std::optional<Sums> v_;  // sum of C * (what was added to U), when averaging
   std::vector<std::int32_t> id_of_lane_, lane_of_id_;
   std::vector<int> n_of_class_;
   std::vector<std::int32_t> reserved_;  // by class, -1 or missing: none yet
@@ -109,13 +111,16 @@ class Learner {
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 
  private:
+  ChangedTiles changed_;  // by the last step
+  std::vector<std::int32_t> near_;  // room for lanes
+
   bool step(const Row& x, const float* scores, std::int32_t y, float weight, std::int32_t* z,
             Assignment assignment, LearnerCounts& counts);
   void prepare();
   int add_lane(std::int32_t owner, std::int32_t id);
   void add_row(int lane, const Row& x, double c);
-  void add_to_near(const Row& x, const float* scores, std::int32_t y, bool right, float best,
-                   double c);
+  void add_to_near(const Row& x, const float* scores, int n_tiles, std::int32_t y, bool right,
+                   float best, double c);
   void project(double squared_norm);
   void fold_scale();
   void next_step();

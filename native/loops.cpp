@@ -16,6 +16,7 @@
 
 namespace {
 
+using multiplane::Tiles;
 static_assert(kLanes == multiplane::kTile);
 
 constexpr float kMinusInfinity = -__builtin_huge_valf();
@@ -34,171 +35,222 @@ constexpr int tiles_at_once(int rows) {
   return tiles < 1 ? 1 : tiles < kMostTiles ? tiles : kMostTiles;
 }
 
+// How many tiles are not narrow; the others are one at most, and the last.
+MP_INLINE int whole(const Tiles& tiles) { return tiles.last < kLanes ? tiles.n - 1 : tiles.n; }
+
+// Feature f of T tiles, of which the last has W lanes: zeros beyond these.
+template <int T, int W>
+MP_INLINE void load_lanes(const float* const* tiles, std::int64_t f, F16 (&u)[T]) {
+  for (int q = 0; q + 1 < T; ++q) u[q] = load(tiles[q] + f * kLanes);
+  u[T - 1] = load_narrow<W>(tiles[T - 1] + f * W);
+}
+MP_INLINE F16 load_lanes(const Tiles& tiles, int q, std::int64_t f) {
+  if (q < whole(tiles)) return load(tiles.data[q] + f * kLanes);
+  const float* tile = tiles.data[q];
+  return tiles.last == 8 ? load_narrow<8>(tile + f * 8) : load_narrow<4>(tile + f * 4);
+}
+
 // Some features of dense rows: those of the first chunk begin with the constant feature.
 struct Chunk {
   std::int64_t begin, end, n_features;
   float bias;
 };
 
-// R rows x T tiles over a chunk: R*T independent chains hide the latency of fma.
-template <int R, int T>
+// R rows x T tiles over a chunk, the last tile having W lanes: R*T independent chains hide the latency
+// of fma.
+template <int R, int T, int W>
 MP_INLINE void score_chunk(const float* const* rows, const Chunk& chunk, const float* const* tiles,
                            int stride, float* scores) {
   const auto [begin, end, n_features, bias] = chunk;
-  F16 acc[R][T];
-  if (begin == 0) {
-    for (int q = 0; q < T; ++q) {
-      acc[0][q] = fma(splat(bias), load(tiles[q] + n_features * kLanes), splat(0.0f));
-      for (int r = 1; r < R; ++r) acc[r][q] = acc[0][q];
-    }
-  } else {
-    for (int r = 0; r < R; ++r)
-      for (int q = 0; q < T; ++q) acc[r][q] = load(scores + r * stride + q * kLanes);
+  F16 acc[R][T], u[T];
+  load_lanes<T, W>(tiles, n_features, u);
+  MP_UNROLL
+  for (int r = 0; r < R; ++r) {
+    MP_UNROLL
+    for (int q = 0; q < T; ++q)
+      acc[r][q] = begin == 0 ? fma(splat(bias), u[q], splat(0.0f))
+                             : load(scores + r * stride + q * kLanes);
   }
   for (std::int64_t f = begin; f < end; ++f) {
-    F16 u[T];
-    for (int q = 0; q < T; ++q) u[q] = load(tiles[q] + f * kLanes);
+    load_lanes<T, W>(tiles, f, u);
+    MP_UNROLL
     for (int r = 0; r < R; ++r) {
       const F16 x = splat(rows[r][f]);
-      for (int q = 0; q < T; ++q) acc[r][q] = fma(x, u[q], acc[r][q]);
+      MP_UNROLL
+      for (int q = 0; q + 1 < T; ++q) acc[r][q] = fma(x, u[q], acc[r][q]);
+      acc[r][T - 1] = fma_narrow<W>(x, u[T - 1], acc[r][T - 1]);
     }
   }
-  for (int r = 0; r < R; ++r)
+  MP_UNROLL
+  for (int r = 0; r < R; ++r) {
+    MP_UNROLL
     for (int q = 0; q < T; ++q) store(scores + r * stride + q * kLanes, acc[r][q]);
+  }
 }
 
 template <int R, int T>
-MP_INLINE int score_tiles(const float* const* rows, const Chunk& chunk, const float* const* tiles,
-                          int q, int n_tiles, float* scores) {
-  for (; q + T <= n_tiles; q += T)
-    score_chunk<R, T>(rows, chunk, tiles + q, n_tiles * kLanes, scores + q * kLanes);
+MP_INLINE int score_tiles(const float* const* rows, const Chunk& chunk, const Tiles& tiles, int q,
+                          float* scores) {
+  for (; q + T <= whole(tiles); q += T)
+    score_chunk<R, T, kLanes>(rows, chunk, tiles.data + q, tiles.n * kLanes, scores + q * kLanes);
   return q;
 }
 
 template <int R>
-void score_rows(const float* const* rows, const Chunk& chunk, const float* const* tiles, int n_tiles,
-                float* scores) {
+void score_rows(const float* const* rows, const Chunk& chunk, const Tiles& tiles, float* scores) {
   constexpr int T = tiles_at_once(R);
-  int q = score_tiles<R, T>(rows, chunk, tiles, 0, n_tiles, scores);
-  if constexpr (T > 4) q = score_tiles<R, 4>(rows, chunk, tiles, q, n_tiles, scores);
-  if constexpr (T > 2) q = score_tiles<R, 2>(rows, chunk, tiles, q, n_tiles, scores);
-  if constexpr (T > 1) score_tiles<R, 1>(rows, chunk, tiles, q, n_tiles, scores);
+  int q = score_tiles<R, T>(rows, chunk, tiles, 0, scores);
+  if constexpr (T > 4) q = score_tiles<R, 4>(rows, chunk, tiles, q, scores);
+  if constexpr (T > 2) q = score_tiles<R, 2>(rows, chunk, tiles, q, scores);
+  if constexpr (T > 1) q = score_tiles<R, 1>(rows, chunk, tiles, q, scores);
+  if (q == tiles.n) return;
+  const int stride = tiles.n * kLanes;
+  if (tiles.last == 8)
+    score_chunk<R, 1, 8>(rows, chunk, tiles.data + q, stride, scores + q * kLanes);
+  else
+    score_chunk<R, 1, 4>(rows, chunk, tiles.data + q, stride, scores + q * kLanes);
 }
 
-void score_dense(const float* const* rows, int n_rows, std::int64_t n_features, float bias,
-                 const float* const* tiles, int n_tiles, float* scores) {
-  const int stride = n_tiles * kLanes;
+void score_dense(const float* const* rows, int n_rows, std::int64_t n_features, const Tiles& tiles,
+                 float* scores) {
+  const int stride = tiles.n * kLanes;
   std::int64_t begin = 0;
   do {  // once without features, too: there is the constant one
     const std::int64_t rest_features = n_features - begin;
     const std::int64_t end = begin + (rest_features < kFeatureChunk ? rest_features : kFeatureChunk);
-    const Chunk chunk{begin, end, n_features, bias};
+    const Chunk chunk{begin, end, n_features, tiles.bias};
     constexpr int R = rows_at_once();
     int r = 0;
-    for (; r + R <= n_rows; r += R)
-      score_rows<R>(rows + r, chunk, tiles, n_tiles, scores + r * stride);
+    for (; r + R <= n_rows; r += R) score_rows<R>(rows + r, chunk, tiles, scores + r * stride);
     const float* const* rest = rows + r;
     float* out = scores + r * stride;
     switch (n_rows - r) {
-      case 7: score_rows<7>(rest, chunk, tiles, n_tiles, out); break;
-      case 6: score_rows<6>(rest, chunk, tiles, n_tiles, out); break;
-      case 5: score_rows<5>(rest, chunk, tiles, n_tiles, out); break;
-      case 4: score_rows<4>(rest, chunk, tiles, n_tiles, out); break;
-      case 3: score_rows<3>(rest, chunk, tiles, n_tiles, out); break;
-      case 2: score_rows<2>(rest, chunk, tiles, n_tiles, out); break;
-      case 1: score_rows<1>(rest, chunk, tiles, n_tiles, out); break;
+      case 7: score_rows<7>(rest, chunk, tiles, out); break;
+      case 6: score_rows<6>(rest, chunk, tiles, out); break;
+      case 5: score_rows<5>(rest, chunk, tiles, out); break;
+      case 4: score_rows<4>(rest, chunk, tiles, out); break;
+      case 3: score_rows<3>(rest, chunk, tiles, out); break;
+      case 2: score_rows<2>(rest, chunk, tiles, out); break;
+      case 1: score_rows<1>(rest, chunk, tiles, out); break;
       default: break;
     }
     begin = end;
   } while (begin < n_features);
 }
 
-void start_with_intercept(std::int64_t n_features, float bias, const float* const* tiles,
-                          int n_tiles, float* scores) {
-  const F16 b = splat(bias), zero = splat(0.0f);
-  for (int q = 0; q < n_tiles; ++q)
-    store(scores + q * kLanes, fma(b, load(tiles[q] + n_features * kLanes), zero));
-}
-
 // The k-th non-zeros of R rows at a time, for k in [begin, end): independent chains again. Rows near
 // each other use the same features, so a line of a tile fetched for one is often there for the next.
-template <int R, int T, class Index>
-MP_INLINE void score_step(const multiplane::NonZeros<Index>* rows, std::int64_t begin,
-                          std::int64_t end, const float* const* tiles, float* const* scores,
-                          int first) {
+template <int R, int T, int W, class NonZeros>
+MP_INLINE void score_step(const NonZeros* rows, std::int64_t begin, std::int64_t end,
+                          const float* const* tiles, float* const* scores, int first) {
   F16 acc[R][T];
   for (int r = 0; r < R; ++r)
     for (int q = 0; q < T; ++q) acc[r][q] = load(scores[r] + first + q * kLanes);
   for (std::int64_t k = begin; k < end; ++k) {
     for (int r = 0; r < R; ++r) {
-      const std::int64_t f = static_cast<std::int64_t>(rows[r].indices[k]) * kLanes;
-      const F16 x = splat(rows[r].values[k]);
-      for (int q = 0; q < T; ++q) acc[r][q] = fma(x, load(tiles[q] + f), acc[r][q]);
+      const std::int64_t f = rows[r].indices[k];
+      const F16 x = splat(rows[r].value(k));
+      for (int q = 0; q + 1 < T; ++q) acc[r][q] = fma(x, load(tiles[q] + f * kLanes), acc[r][q]);
+      acc[r][T - 1] = fma_narrow<W>(x, load_narrow<W>(tiles[T - 1] + f * W), acc[r][T - 1]);
     }
   }
   for (int r = 0; r < R; ++r)
     for (int q = 0; q < T; ++q) store(scores[r] + first + q * kLanes, acc[r][q]);
 }
 
-// Rows sorted by their number of non-zeros: all go until the shortest ends, then the others.
-template <int T, class Index>
-MP_INLINE void score_group(const multiplane::NonZeros<Index>* rows, int n_rows,
-                           const float* const* tiles, float* const* scores, int first) {
+// Rows by their non-zeros, with where their scores go; those with fewer come first.
+template <class NonZeros>
+struct SparseBlock {
+  NonZeros rows[multiplane::kSparseBlock];
+  float* scores[multiplane::kSparseBlock];
+  int n;
+};
+
+// T tiles from the q-th on. All rows go until the shortest ends, then the others.
+template <int T, int W, class NonZeros>
+MP_INLINE void score_group(const SparseBlock<NonZeros>& block, const Tiles& tiles, int q) {
+  static_assert(multiplane::kSparseBlock == 4);
+  const NonZeros* rows = block.rows;
+  float* const* scores = block.scores;
+  const float* const* data = tiles.data + q;
+  const int first = q * kLanes;
   std::int64_t k = 0;
-  switch (n_rows) {
+  switch (block.n) {
     case 4:
-      score_step<4, T>(rows, k, rows[0].n, tiles, scores, first);
+      score_step<4, T, W>(rows, k, rows[0].n, data, scores, first);
       k = rows[0].n;
       ++rows, ++scores;
       [[fallthrough]];
     case 3:
-      score_step<3, T>(rows, k, rows[0].n, tiles, scores, first);
+      score_step<3, T, W>(rows, k, rows[0].n, data, scores, first);
       k = rows[0].n;
       ++rows, ++scores;
       [[fallthrough]];
     case 2:
-      score_step<2, T>(rows, k, rows[0].n, tiles, scores, first);
+      score_step<2, T, W>(rows, k, rows[0].n, data, scores, first);
       k = rows[0].n;
       ++rows, ++scores;
       [[fallthrough]];
-    default: score_step<1, T>(rows, k, rows[0].n, tiles, scores, first);
+    default: score_step<1, T, W>(rows, k, rows[0].n, data, scores, first);
   }
 }
 
-template <class Index>
-void score_sparse(const multiplane::NonZeros<Index>* rows, int n_rows, std::int64_t n_features,
-                  float bias, const float* const* tiles, int n_tiles, float* scores) {
-  static_assert(multiplane::kSparseBlock == 4);
-  const int stride = n_tiles * kLanes;
-  multiplane::NonZeros<Index> sorted[4];
-  float* target[4];
+// The same for the last T tiles.
+template <int T, class NonZeros>
+void score_last(const SparseBlock<NonZeros>& block, const Tiles& tiles) {
+  const int q = tiles.n - T;
+  switch (tiles.last) {
+    case 4: score_group<T, 4>(block, tiles, q); break;
+    case 8: score_group<T, 8>(block, tiles, q); break;
+    default: score_group<T, kLanes>(block, tiles, q);
+  }
+}
+
+void start_with_intercept(std::int64_t n_features, const Tiles& tiles, float* scores) {
+  const F16 b = splat(tiles.bias), zero = splat(0.0f);
+  for (int q = 0; q < tiles.n; ++q)
+    store(scores + q * kLanes, fma(b, load_lanes(tiles, q, n_features), zero));
+}
+
+template <class NonZeros>
+void score_sparse(const NonZeros* rows, int n_rows, std::int64_t n_features, const Tiles& tiles,
+                  float* scores) {
+  SparseBlock<NonZeros> block;
+  block.n = n_rows;
   for (int r = 0; r < n_rows; ++r) {
-    float* mine = scores + r * stride;
-    start_with_intercept(n_features, bias, tiles, n_tiles, mine);
+    float* mine = scores + r * tiles.n * kLanes;
+    start_with_intercept(n_features, tiles, mine);
     int at = r;
-    for (; at > 0 && sorted[at - 1].n > rows[r].n; --at) {
-      sorted[at] = sorted[at - 1];
-      target[at] = target[at - 1];
+    for (; at > 0 && block.rows[at - 1].n > rows[r].n; --at) {
+      block.rows[at] = block.rows[at - 1];
+      block.scores[at] = block.scores[at - 1];
     }
-    sorted[at] = rows[r];
-    target[at] = mine;
+    block.rows[at] = rows[r];
+    block.scores[at] = mine;
   }
   int q = 0;
   if (n_rows == 1) {
     // A single row has only its tiles to hide latency with: as many as there are registers.
     constexpr int T = tiles_at_once(1);
-    for (; q + T <= n_tiles; q += T) score_group<T>(sorted, 1, tiles + q, target, q * kLanes);
-    switch (n_tiles - q) {
-      case 5: score_group<5>(sorted, 1, tiles + q, target, q * kLanes); return;
-      case 4: score_group<4>(sorted, 1, tiles + q, target, q * kLanes); return;
-      case 3: score_group<3>(sorted, 1, tiles + q, target, q * kLanes); return;
-      case 2: score_group<2>(sorted, 1, tiles + q, target, q * kLanes); return;
+    static_assert(T <= 6);
+    for (; q + T <= whole(tiles); q += T) score_group<T, kLanes>(block, tiles, q);
+    switch (tiles.n - q) {
+      case 6: score_last<6>(block, tiles); break;
+      case 5: score_last<5>(block, tiles); break;
+      case 4: score_last<4>(block, tiles); break;
+      case 3: score_last<3>(block, tiles); break;
+      case 2: score_last<2>(block, tiles); break;
+      case 1: score_last<1>(block, tiles); break;
       default: break;
     }
-  } else if constexpr (kRegistersPerTile == 1) {
-    for (; q + 2 <= n_tiles; q += 2) score_group<2>(sorted, n_rows, tiles + q, target, q * kLanes);
+    return;
   }
-  for (; q < n_tiles; ++q) score_group<1>(sorted, n_rows, tiles + q, target, q * kLanes);
+  constexpr int T = kRegistersPerTile == 1 ? 2 : 1;
+  for (; q + T < tiles.n; q += T) score_group<T, kLanes>(block, tiles, q);
+  if (tiles.n - q == 1)
+    score_last<1>(block, tiles);
+  else if constexpr (T == 2)
+    if (tiles.n - q == 2) score_last<2>(block, tiles);
 }
 
 // Of a positive number, which may be the largest: the pattern of what follows is one more.
@@ -224,7 +276,7 @@ bool all_within(const float* values, std::int64_t n, float largest) {
 }
 
 std::int64_t non_zeros(const float* row, std::int64_t n, float largest, const float* ahead,
-                       float* values, std::int32_t* indices) {
+                       std::int32_t* indices) {
   static_assert(kLanes * sizeof(float) == 64);  // one step, one line
   F16 most = splat(0.0f);
   std::int64_t k = 0, f = 0;
@@ -233,17 +285,11 @@ std::int64_t non_zeros(const float* row, std::int64_t n, float largest, const fl
     __builtin_prefetch(ahead + f, 0, 2);
     const F16 x = load(row + f);
     most = max_size(most, x);
-    const M16 used = not_zero(x);
-    const auto first = static_cast<std::int32_t>(f);
-    compress(x, used, values + k);
-    k += compress_lanes(used, first, indices + k);
+    k += compress_lanes(not_zero(x), static_cast<std::int32_t>(f), indices + k);
   }
   if (f < n) most = max_size(most, load_first(row + f, static_cast<int>(n - f)));
-  for (; f < n; ++f) {
-    if (row[f] == 0.0f) continue;
-    values[k] = row[f];
-    indices[k++] = static_cast<std::int32_t>(f);
-  }
+  for (; f < n; ++f)
+    if (row[f] != 0.0f) indices[k++] = static_cast<std::int32_t>(f);
   return largest > 0 && !within(most, largest) ? -1 : k;
 }
 
@@ -292,16 +338,56 @@ int find(const float* scores, const std::int32_t* owner, int n_tiles, std::int32
   return -1;
 }
 
-void add_dense(float* lane, const float* x, std::int64_t n, float c) {
-  for (std::int64_t f = 0; f < n; ++f) lane[f * kLanes] = fma1(c, x[f], lane[f * kLanes]);
+int near(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y, bool right,
+         float least, std::int32_t* lanes) {
+  const F16 bound = splat(least);
+  int n = 0;
+  for (int q = 0; q < n_tiles; ++q) {
+    const std::int32_t* o = owner + q * kLanes;
+    const M16 mine = equal(o, y);
+    const M16 allowed = right ? mine : and_not(not_negative(o), mine);
+    const M16 high = and_not(allowed, less(load(scores + q * kLanes), bound));
+    if (bits(high)) n += compress_lanes(high, q * kLanes, lanes + n);
+  }
+  return n;
 }
 
-template <class Index>
-void add_sparse(float* lane, const float* values, const Index* indices, std::int64_t n_values,
-                float c) {
-  for (std::int64_t k = 0; k < n_values; ++k) {
-    float* u = lane + static_cast<std::int64_t>(indices[k]) * kLanes;
-    *u = fma1(c, values[k], *u);
+template <int Stride>
+void add_dense_by(float* lane, const float* x, std::int64_t n, float c) {
+  for (std::int64_t f = 0; f < n; ++f) lane[f * Stride] = fma1(c, x[f], lane[f * Stride]);
+}
+
+void add_close(float* sum, const float* x, std::int64_t n, float c) {
+  const F16 factor = splat(c);
+  std::int64_t f = 0;
+  for (; f + kLanes <= n; f += kLanes) store(sum + f, fma(factor, load(x + f), load(sum + f)));
+  for (; f < n; ++f) sum[f] = fma1(c, x[f], sum[f]);
+}
+
+void add_dense(float* lane, int stride, const float* x, std::int64_t n, float c) {
+  switch (stride) {
+    case 1: add_close(lane, x, n, c); break;
+    case 4: add_dense_by<4>(lane, x, n, c); break;
+    case 8: add_dense_by<8>(lane, x, n, c); break;
+    default: add_dense_by<kLanes>(lane, x, n, c);
+  }
+}
+
+template <int Stride, class NonZeros>
+void add_sparse_by(float* lane, const NonZeros& x, float c) {
+  for (std::int64_t k = 0; k < x.n; ++k) {
+    float* u = lane + static_cast<std::int64_t>(x.indices[k]) * Stride;
+    *u = fma1(c, x.value(k), *u);
+  }
+}
+
+template <class NonZeros>
+void add_sparse(float* lane, int stride, const NonZeros& x, float c) {
+  switch (stride) {
+    case 1: add_sparse_by<1>(lane, x, c); break;
+    case 4: add_sparse_by<4>(lane, x, c); break;
+    case 8: add_sparse_by<8>(lane, x, c); break;
+    default: add_sparse_by<kLanes>(lane, x, c);
   }
 }
 
@@ -634,16 +720,19 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     kFused,
     rows_at_once(),
     score_dense,
-    score_sparse<std::int32_t>,
-    score_sparse<std::int64_t>,
+    score_sparse<multiplane::NonZeros<std::int32_t>>,
+    score_sparse<multiplane::NonZeros<std::int64_t>>,
+    score_sparse<multiplane::Picked>,
     all_within,
     non_zeros,
     best,
     winner,
     find,
+    near,
     add_dense,
-    add_sparse<std::int32_t>,
-    add_sparse<std::int64_t>,
+    add_sparse<multiplane::NonZeros<std::int32_t>>,
+    add_sparse<multiplane::NonZeros<std::int64_t>>,
+    add_sparse<multiplane::Picked>,
     squared_norm,
     squared_norm_sparse<std::int32_t>,
     squared_norm_sparse<std::int64_t>,

@@ -1,7 +1,8 @@
 // The inner loops, as a table of functions: one table per instruction set, one is in use.
 //
 // Hyperplanes live in tiles: tile[feature][16 lanes], one lane a hyperplane, the row after the last
-// feature holding the intercepts. Scoring a non-zero touches one cache line a tile.
+// feature holding the intercepts. Scoring a non-zero touches one cache line a tile. The last tile has
+// only 4 or 8 lanes where they are enough: then several features share a line.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,25 @@ constexpr int kMaxBlock = 8;     // rows that the learner scores at most at once
 constexpr int kSparseBlock = 4;  // rows that one call of score_sparse takes at most
 constexpr int kPredictBlock = 24;  // dense rows that one call of score_dense takes at most
 
-// A row by its non-zeros.
-template <class Index>
+// A view of some tiles.
+struct Tiles {
+  const float* const* data;
+  int n;
+  int last;    // lanes of the last one: 4, 8 or kTile
+  float bias;  // the constant feature that goes with the row after the last one
+};
+
+// A row by its non-zeros, which lie close together; or a whole row, with a list of where it is not zero.
+template <class I, bool Whole = false>
 struct NonZeros {
+  using Index = I;
   const float* values;
   const Index* indices;
   std::int64_t n;
+
+  float value(std::int64_t k) const { return values[Whole ? static_cast<std::int64_t>(indices[k]) : k]; }
 };
+using Picked = NonZeros<std::int32_t, true>;
 
 struct Best {
   float right;  // greatest score among lanes of class y, -inf if there is none
@@ -46,21 +59,24 @@ struct Loops {
   bool fused;     // has fused multiply-add, so shares its bits with the other fused levels
   int block;      // dense rows for which score_dense is fastest, at most kMaxBlock
 
-  // scores[r * n_tiles * 16 + lane] = bias * tile[n_features][lane] + sum_f rows[r][f] * tile[f][lane]
-  void (*score_dense)(const float* const* rows, int n_rows, std::int64_t n_features, float bias,
-                      const float* const* tiles, int n_tiles, float* scores);
+  // scores[r * tiles.n * 16 + lane] = bias * tile[n_features][lane] + sum_f rows[r][f] * tile[f][lane];
+  // zero for lanes that a narrow tile does not have
+  void (*score_dense)(const float* const* rows, int n_rows, std::int64_t n_features,
+                      const Tiles& tiles, float* scores);
   // The same bits for rows given by their non-zeros, in the order in which they are stored.
   void (*score_sparse32)(const NonZeros<std::int32_t>* rows, int n_rows, std::int64_t n_features,
-                         float bias, const float* const* tiles, int n_tiles, float* scores);
+                         const Tiles& tiles, float* scores);
   void (*score_sparse64)(const NonZeros<std::int64_t>* rows, int n_rows, std::int64_t n_features,
-                         float bias, const float* const* tiles, int n_tiles, float* scores);
+                         const Tiles& tiles, float* scores);
+  void (*score_picked)(const Picked* rows, int n_rows, std::int64_t n_features, const Tiles& tiles,
+                       float* scores);
   // No NaN and nothing beyond `largest` in size.
   bool (*all_within)(const float* values, std::int64_t n, float largest);
-  // Non-zeros of a dense row; returns how many, or -1 if they are not all within a `largest` above zero.
-  // Up to kTile entries beyond them are overwritten. On the way another row is asked for, line by line:
-  // memory then answers while this one is searched.
+  // Where a dense row is not zero; returns in how many places, or -1 if its values are not all within a
+  // `largest` above zero. Up to kTile entries beyond the last are overwritten. On the way another row is
+  // asked for, line by line: memory then answers while this one is searched.
   std::int64_t (*non_zeros)(const float* row, std::int64_t n, float largest, const float* ahead,
-                            float* values, std::int32_t* indices);
+                            std::int32_t* indices);
 
   // Greatest score of class y and of all others. owner[lane] < 0 marks an empty lane.
   Best (*best)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y);
@@ -70,12 +86,16 @@ struct Loops {
   int (*find)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y,
               bool right, float score);
 
-  // lane += c * x, a lane having a stride of kTile floats
-  void (*add_dense)(float* lane, const float* x, std::int64_t n, float c);
-  void (*add_sparse32)(float* lane, const float* values, const std::int32_t* indices,
-                       std::int64_t n_values, float c);
-  void (*add_sparse64)(float* lane, const float* values, const std::int64_t* indices,
-                       std::int64_t n_values, float c);
+  // The lanes of class y (right) or of the others whose score is at least so much, ascending; returns how
+  // many. Up to kTile entries beyond them are overwritten.
+  int (*near)(const float* scores, const std::int32_t* owner, int n_tiles, std::int32_t y, bool right,
+              float least, std::int32_t* lanes);
+
+  // lane += c * x; a lane's features are as far apart as its tile has lanes, or lie close together (1)
+  void (*add_dense)(float* lane, int stride, const float* x, std::int64_t n, float c);
+  void (*add_sparse32)(float* lane, int stride, const NonZeros<std::int32_t>& x, float c);
+  void (*add_sparse64)(float* lane, int stride, const NonZeros<std::int64_t>& x, float c);
+  void (*add_picked)(float* lane, int stride, const Picked& x, float c);
 
   // |x|^2, the same bits for a dense row and for its non-zeros.
   float (*squared_norm)(const float* x, std::int64_t n);

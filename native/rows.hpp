@@ -8,13 +8,15 @@
 
 namespace multiplane {
 
-// One row, whole or by its non-zeros.
+// One row, whole or by its non-zeros. A whole one may come with a list of where it is not zero.
 struct Row {
   enum class Kind { dense, sparse32, sparse64 } kind;
   const float* values;
   const void* indices;
   std::int64_t n_values;
+  std::int64_t n_picked = -1;  // how long that list is, in `indices`; -1: there is none
 
+  bool is_picked() const { return n_picked >= 0; }
   bool is_zero() const {
     for (std::int64_t k = 0; k < n_values; ++k)
       if (values[k] != 0.0f) return false;
@@ -24,7 +26,23 @@ struct Row {
   NonZeros<Index> non_zeros() const {
     return {values, static_cast<const Index*>(indices), n_values};
   }
+  Picked picked() const { return {values, static_cast<const std::int32_t*>(indices), n_picked}; }
 };
+
+// lane += c * x, for the features that x has.
+inline void add_to_lane(float* lane, int stride, const Row& x, float c) {
+  const Loops& run = loops();
+  // Where they lie close together, sixteen are added as fast as one.
+  const bool by_list = x.is_picked() && (stride > 1 || kTile * x.n_picked < x.n_values);
+  if (by_list)
+    run.add_picked(lane, stride, x.picked(), c);
+  else if (x.kind == Row::Kind::sparse32)
+    run.add_sparse32(lane, stride, x.non_zeros<std::int32_t>(), c);
+  else if (x.kind == Row::Kind::sparse64)
+    run.add_sparse64(lane, stride, x.non_zeros<std::int64_t>(), c);
+  else
+    run.add_dense(lane, stride, x.values, x.n_values, c);
+}
 
 // How many rows before its turn a shuffled row is asked for.
 constexpr std::int64_t kFarAhead = 24;

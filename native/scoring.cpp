@@ -14,14 +14,16 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kScores = 4096;  // that stay in the first-level cache: 16 KiB
 
-// Calls use(i, row i, its scores) for the rows [begin, end). Full rows go in blocks, so that a tile,
+// Calls use(i, row i, its scores) for the rows [begin, end), or use(k, row order[k], its scores) where there
+// is an order. Full rows go in blocks, so that a tile,
 // once in the cache, serves many of them. Where tiles are many none stays for so long: there, blocks
 // are short, so that at least their scores do.
 //
 // With a `largest` above zero a row's values are checked when it is met; false if one fails.
 template <class Use>
-bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, std::int64_t begin,
-                 std::int64_t end, float largest, Use use) {
+bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows,
+                 const std::int64_t* order, std::int64_t begin, std::int64_t end, float largest,
+                 Use use) {
   const std::size_t stride = static_cast<std::size_t>(tiles.n) * kTile;
   const int most = stride * kPredictBlock > kScores ? kMaxBlock : kPredictBlock;
   std::vector<float> scores(stride * static_cast<std::size_t>(most));
@@ -37,8 +39,8 @@ bool score_range(const Tiles& tiles, std::int64_t n_features, const Rows& rows, 
   };
   const bool dense = rows.kind == Rows::Kind::dense;
   for (std::int64_t i = begin; i < end; ++i) {
-    Row row = rows.row(i);
-    if (scorer.shorten(row)) {
+    Row row = rows.row(order ? order[i] : i);
+    if (scorer.pick(row)) {
       scorer.score(tiles, &row, 1, scores.data());
       use(i, row, scores.data());
       continue;
@@ -68,7 +70,8 @@ bool score_all(const Tiles& tiles, std::int64_t n_features, const Rows& rows, in
   const auto work = [&](std::int64_t k) {
     try {
       for (std::int64_t i; fine && (i = next.fetch_add(stretch)) < n;)
-        if (!score_range(tiles, n_features, rows, i, std::min(i + stretch, n), largest, use))
+        if (!score_range(tiles, n_features, rows, nullptr, i, std::min(i + stretch, n), largest,
+                         use))
           fine = false;
     } catch (...) {
       failures[static_cast<std::size_t>(k)] = std::current_exception();
@@ -95,6 +98,15 @@ bool winners(const Hyperplanes& h, const Rows& rows, int n_threads, float larges
     winner[i] = loops().winner(scores, h.owner(), h.n_tiles());
   };
   return score_all(h.tiles(), h.n_features(), rows, n_threads, largest, use);
+}
+
+void winners(const Hyperplanes& h, const Rows& rows, const std::int64_t* order, std::int64_t n,
+             std::int32_t* winner, float* score) {
+  const auto use = [&](std::int64_t k, const Row&, const float* scores) {
+    winner[k] = loops().winner(scores, h.owner(), h.n_tiles());
+    score[k] = winner[k] < 0 ? kMinusInfinity : scores[winner[k]];
+  };
+  score_range(h.tiles(), h.n_features(), rows, order, 0, n, 0.0f, use);
 }
 
 void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,
@@ -162,7 +174,7 @@ std::int32_t class_of(const Hyperplanes& h, const float* x) {
   thread_local std::vector<float> scores;
   const Tiles tiles = h.tiles();
   scores.resize(static_cast<std::size_t>(tiles.n) * kTile);
-  loops().score_dense(&x, 1, h.n_features(), tiles.bias, tiles.data, tiles.n, scores.data());
+  loops().score_dense(&x, 1, h.n_features(), tiles, scores.data());
   const int lane = loops().winner(scores.data(), h.owner(), tiles.n);
   return lane < 0 ? 0 : h.owner(lane);
 }
@@ -175,7 +187,7 @@ std::int32_t class_of(const KernelMachine& machine, const float* x) {
   values.resize(n_lanes);
   f.resize(static_cast<std::size_t>(machine.n_classes()));
   const Loops& run = loops();
-  run.score_dense(&x, 1, machine.n_features(), tiles.bias, tiles.data, tiles.n, dots.data());
+  run.score_dense(&x, 1, machine.n_features(), tiles, dots.data());
   run.evaluate(machine.kernel(), dots.data(), run.squared_norm(x, machine.n_features()),
                machine.squared_norms(), machine.coef(), machine.n_classes(), tiles.n, values.data(),
                f.data());

@@ -16,6 +16,10 @@ namespace multiplane {
 bool winners(const Hyperplanes& h, const Rows& rows, int n_threads, float largest,
              std::int32_t* winner);
 
+// The same for rows order[0..n), with the winners' scores; values are not checked.
+void winners(const Hyperplanes& h, const Rows& rows, const std::int64_t* order, std::int64_t n,
+             std::int32_t* winner, float* score);
+
 // Of the lanes that y[i] owns: the first with the greatest score, -1 if there is none or, where
 // `positive`, if that score is not above zero (then the reserved zero hyperplane is the best).
 void winners_of_class(const Hyperplanes& h, const Rows& rows, const std::int32_t* y, bool positive,

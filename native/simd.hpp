@@ -38,6 +38,13 @@ struct M16 {
 };
 
 MP_INLINE F16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+// W numbers, and zeros; nothing else is touched.
+template <int W>
+MP_INLINE F16 load_narrow(const float* p) {
+  if constexpr (W == 4) return {_mm512_zextps128_ps512(_mm_loadu_ps(p))};
+  if constexpr (W == 8) return {_mm512_zextps256_ps512(_mm256_loadu_ps(p))};
+  return load(p);
+}
 // The first n of sixteen, and zeros; nothing else is touched. n is from 1 to 15: a load of none would
 // still wait for its line.
 MP_INLINE F16 load_first(const float* p, int n) {
@@ -46,6 +53,11 @@ MP_INLINE F16 load_first(const float* p, int n) {
 MP_INLINE void store(float* p, F16 a) { _mm512_storeu_ps(p, a.v); }
 MP_INLINE F16 splat(float x) { return {_mm512_set1_ps(x)}; }
 MP_INLINE F16 fma(F16 a, F16 b, F16 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+// For the first W, the others of b and c being zeros.
+template <int W>
+MP_INLINE F16 fma_narrow(F16 a, F16 b, F16 c) {
+  return fma(a, b, c);
+}
 MP_INLINE F16 add(F16 a, F16 b) { return {_mm512_add_ps(a.v, b.v)}; }
 MP_INLINE F16 sub(F16 a, F16 b) { return {_mm512_sub_ps(a.v, b.v)}; }
 MP_INLINE F16 mul(F16 a, F16 b) { return {_mm512_mul_ps(a.v, b.v)}; }
@@ -97,6 +109,8 @@ MP_INLINE int compress_lanes(M16 m, std::int32_t first, std::int32_t* numbers) {
 
 constexpr int kRegistersPerTile = 2;
 constexpr int kAccumulators = 12;
+// Before loops over accumulators: GCC 12 keeps those of narrow tiles in memory if it unrolls too late.
+#define MP_UNROLL _Pragma("GCC unroll 16")
 
 struct F16 {
   __m256 lo, hi;
@@ -106,6 +120,13 @@ struct M16 {
 };
 
 MP_INLINE F16 load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+// W numbers, and zeros; nothing else is touched.
+template <int W>
+MP_INLINE F16 load_narrow(const float* p) {
+  if constexpr (W == 4) return {_mm256_zextps128_ps256(_mm_loadu_ps(p)), _mm256_setzero_ps()};
+  if constexpr (W == 8) return {_mm256_loadu_ps(p), _mm256_setzero_ps()};
+  return load(p);
+}
 // The first n of sixteen, and zeros; nothing else is touched. n is from 1 to 15.
 MP_INLINE F16 load_first(const float* p, int n) {
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -123,6 +144,12 @@ MP_INLINE F16 splat(float x) {
 }
 MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
   return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+// For the first W, the others of b and c being zeros: not taken from c, which would hold a register.
+template <int W>
+MP_INLINE F16 fma_narrow(F16 a, F16 b, F16 c) {
+  if constexpr (W < kLanes) return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_setzero_ps()};
+  return fma(a, b, c);
 }
 MP_INLINE F16 add(F16 a, F16 b) { return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)}; }
 MP_INLINE F16 sub(F16 a, F16 b) { return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)}; }
@@ -240,8 +267,10 @@ struct M16 {
 #if defined(__ARM_NEON)
 constexpr int kRegistersPerTile = 4;
 constexpr int kAccumulators = 24;
-MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
-  for (int i = 0; i < kLanes; i += 4) {
+// For the first W, the others of b and c being zeros.
+template <int W>
+MP_INLINE F16 fma_narrow(F16 a, F16 b, F16 c) {
+  for (int i = 0; i < W; i += 4) {
     vst1q_f32(c.v + i, vfmaq_f32(vld1q_f32(c.v + i), vld1q_f32(a.v + i), vld1q_f32(b.v + i)));
   }
   return c;
@@ -249,15 +278,24 @@ MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
 #else
 constexpr int kRegistersPerTile = 4;
 constexpr int kAccumulators = 12;
-MP_INLINE F16 fma(F16 a, F16 b, F16 c) {
-  MP_EACH(i) c.v[i] += a.v[i] * b.v[i];
+template <int W>
+MP_INLINE F16 fma_narrow(F16 a, F16 b, F16 c) {
+  for (int i = 0; i < W; ++i) c.v[i] += a.v[i] * b.v[i];
   return c;
 }
 #endif
+MP_INLINE F16 fma(F16 a, F16 b, F16 c) { return fma_narrow<kLanes>(a, b, c); }
 
 MP_INLINE F16 load(const float* p) {
   F16 a;
   MP_EACH(i) a.v[i] = p[i];
+  return a;
+}
+// W numbers, and zeros; nothing else is touched.
+template <int W>
+MP_INLINE F16 load_narrow(const float* p) {
+  F16 a;
+  MP_EACH(i) a.v[i] = i < W ? p[i] : 0.0f;
   return a;
 }
 // The first n of sixteen, and zeros; nothing else is touched. n is from 1 to 15.
@@ -383,6 +421,10 @@ MP_INLINE int compress_lanes(M16 m, std::int32_t first, std::int32_t* numbers) {
 }
 #undef MP_EACH
 
+#endif
+
+#if !defined(MP_UNROLL)
+#define MP_UNROLL
 #endif
 
 // One rounding where the machine fuses, as in the vectors above.

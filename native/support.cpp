@@ -84,8 +84,7 @@ void Support::weigh_all() {
 }
 
 void Support::products(const float* x, float* dots) const {
-  const Tiles tiles = machine_.tiles();
-  loops().score_dense(&x, 1, machine_.n_features(), 0.0f, tiles.data, tiles.n, dots);
+  loops().score_dense(&x, 1, machine_.n_features(), machine_.tiles(), dots);
 }
 
 float weighed(const float* weights, const float* values, int n_tiles) {
@@ -120,8 +119,8 @@ double Support::squared_norm() const {
     const int n_tiles = (first + n + kTile - 1) / kTile;
     for (int r = 0; r < n; ++r)
       machine_.copy_vector(first + r, x.data() + static_cast<std::size_t>(r) * d);
-    loops().score_dense(vectors, n, machine_.n_features(), 0.0f, machine_.tiles().data, n_tiles,
-                        dots.data());
+    const Tiles some{machine_.tiles().data, n_tiles, kTile, 0.0f};
+    loops().score_dense(vectors, n, machine_.n_features(), some, dots.data());
     for (int r = 0; r < n; ++r) {
       const int i = first + r;
       loops().kernel(machine_.kernel(), dots.data() + r * n_tiles * kTile,

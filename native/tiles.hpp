@@ -11,14 +11,14 @@
 
 namespace multiplane {
 
-// (n_features + 1) x 16 floats, zero, aligned to a cache line. calloc leaves untouched pages
+// (n_features + 1) x `lanes` floats, zero, aligned to a cache line. calloc leaves untouched pages
 // uncommitted, so a tile of millions of features costs what its hyperplanes touch.
 class Tile {
  public:
   static constexpr std::int64_t kMostFeatures = std::int64_t{1} << 40;  // sizes cannot overflow
 
-  explicit Tile(std::int64_t n_features)
-      : memory_(std::calloc(static_cast<std::size_t>(n_features + 1) * kTile + kTile,
+  explicit Tile(std::int64_t n_features, int lanes = kTile)
+      : memory_(std::calloc(static_cast<std::size_t>((n_features + 1) * lanes) + kTile,
                             sizeof(float)),
                 &std::free) {
     if (!memory_) throw std::bad_alloc();
@@ -32,11 +32,30 @@ class Tile {
   float* data_;
 };
 
-// A view of some tiles; `bias` is the constant feature that goes with the row after the last one.
-struct Tiles {
-  const float* const* data;
-  int n;
-  float bias;
+// Which tiles have changed since rows were scored.
+class ChangedTiles {
+ public:
+  // None so far, with room for all: add() cannot fail then.
+  void begin(int n_tiles) {
+    clear();
+    const auto n = static_cast<std::size_t>(n_tiles);
+    if (marks_.size() < n) marks_.resize(n, 0);
+    list_.reserve(n);
+  }
+  void clear() {
+    for (int tile : list_) marks_[static_cast<std::size_t>(tile)] = 0;
+    list_.clear();
+  }
+  void add(int tile) {
+    char& mark = marks_[static_cast<std::size_t>(tile)];
+    if (!mark) list_.push_back(tile);
+    mark = 1;
+  }
+  const std::vector<int>& list() const { return list_; }
+
+ private:
+  std::vector<char> marks_;
+  std::vector<int> list_;
 };
 
 // Scores blocks of rows, and finds out whether dense rows are better gone through by their non-zeros.
@@ -46,16 +65,19 @@ class Scorer {
   // Values are checked where a `largest` is above zero.
   Scorer(std::int64_t n_features, float largest) : n_features_(n_features), largest_(largest) {}
 
-  // A dense row by its non-zeros, where that pays; valid until the next call. True if so: then its values
-  // have been checked, and the row that begins at `ahead` (as long, or null) has been asked for.
-  bool shorten(Row& x, const float* ahead = nullptr);
-  // The values of a row that was not shortened.
+  // Where a dense row is not zero, if it pays to know; valid until the next call. True if so: then its
+  // values have been checked, and the row that begins at `ahead` (as long, or null) has been asked for.
+  bool pick(Row& x, const float* ahead = nullptr);
+  // The values of a row that has no such list.
   bool fine(const Row& x) const {
     return !(largest_ > 0) || loops().all_within(x.values, x.n_values, largest_);
   }
 
-  // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones.
+  // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones, or one with a list.
   void score(const Tiles& tiles, const Row* rows, int n_rows, float* scores) const;
+  // The same again for these tiles, the other scores being right; at most kMaxBlock rows.
+  void rescore(const Tiles& tiles, const ChangedTiles& changed, const Row* rows, int n_rows,
+               float* scores) const;
 
  private:
   // A search for non-zeros costs about a tenth of scoring a full row by three tiles: after a search
@@ -65,8 +87,7 @@ class Scorer {
 
   std::int64_t n_features_;
   float largest_;
-  std::vector<std::int32_t> indices_;
-  std::vector<float> values_;
+  std::vector<std::int32_t> room_;
   int believed_full_ = 0;
 };
 

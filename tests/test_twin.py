@@ -64,17 +64,56 @@ def test_equal_for_every_width_and_kind_of_rows(simd, d, kind, zeros):
     assert 0 < twin.updates < twin.t - 1  # rows of both sorts have been met
 
 
-@pytest.mark.parametrize("m", [1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 129])
+# Tiles hold 16 hyperplanes, the last one 4 or 8 where these are enough.
+NUMBERS = [*range(1, 26), 31, 32, 33, 36, 37, 40, 41, 47, 48, 49, 63, 64, 65, 85, 100, 129]
+
+
+@pytest.mark.parametrize("m", NUMBERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_for_every_number_of_hyperplanes(simd, m, kind):
-    """Tiles hold 16; a row of another class for each, then whatever the owners are."""
-    X, y = integers(80, 40, 3, seed=m, zeros=0.3)
+@pytest.mark.parametrize("zeros", [0.3, 0.8])
+def test_equal_for_every_number_of_hyperplanes(simd, m, kind, zeros):
+    """A row of another class for each, then whatever the owners are."""
+    X, y = integers(80, 40, 3, seed=m, zeros=zeros)
     learner, twin = pair(40, 3, adaptive=True)
     for k in range(m):
         code = k * 7 % 3
         learner.add_hyperplane(code)
         twin.add(code)
     learn_both(learner, twin, X, y, kind)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("m", [3, 5, 9, 17, 21, 25, 40, 50])
+def test_equal_when_lanes_go_and_come(m, average):
+    """Tiles get fewer and narrower ones wider; what is left of those that went must not be seen."""
+    random = np.random.RandomState(m)
+    X, y = integers(60, 33, 4, seed=m)
+    learner, twin = pair(33, 4, per_class=(m + 3) // 4, growth=0.0, average=average)
+    for _ in range(6):
+        learn_both(learner, twin, X, y)
+        lanes = np.flatnonzero(random.random_sample(len(twin.owner)) < 0.6)
+        learner.keep(lanes)
+        twin.keep(lanes)
+        learn_both(learner, twin, X, y)
+        for code in range(random.randint(12)):
+            learner.add_hyperplane(code % 4)
+            twin.add(code % 4)
+        np.testing.assert_allclose(learner.snapshot().weights, twin.W(), rtol=1e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("m", NUMBERS)
+def test_the_best_of_every_number_of_hyperplanes(simd, m):
+    """Prediction, by all roads: scores of whole numbers are exact."""
+    random = np.random.RandomState(m)
+    W, owner = random.randint(-9, 10, (m, 71)), np.arange(m) % 5
+    planes = _native.Hyperplanes(W.astype(np.float32), owner.astype(np.int32), 1.0)
+    np.testing.assert_array_equal(planes.weights, W)
+    for kind, zeros in [(kind, zeros) for kind in KINDS for zeros in (0.1, 0.9)]:
+        X, _ = integers(50, 70, 5, seed=m, zeros=zeros)
+        scores = np.c_[X, np.ones(50)] @ W.T
+        best = np.stack([scores[:, owner == c].max(axis=1) for c in range(min(m, 5))], axis=1)
+        got = planes.decision(native_rows(X, kind), 5, 1)
+        np.testing.assert_array_equal(got[:, : best.shape[1]], best)
 
 
 def test_equal_with_rows_of_both_sorts_in_turn(simd):
@@ -194,6 +233,68 @@ def test_ball_projection(average, lam):
     # No whole numbers here: projection multiplies. 200 float32 additions keep six digits.
     W = twin.W()
     np.testing.assert_allclose(learner.snapshot().weights, W, rtol=0, atol=1e-5 * np.abs(W).max())
+
+
+def assert_rows_one_by_one_give_the_same(learners, X, y, kind):
+    """Blocks are a matter of speed alone: the same bits."""
+    together, alone = learners
+    together.learn(native_rows(X, kind), y)
+    for i in range(len(y)):
+        alone.learn(native_rows(X[i : i + 1], kind), y[i : i + 1])
+    for name, value in together.__getstate__().items():
+        np.testing.assert_array_equal(value, alone.__getstate__()[name], err_msg=name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("m", [60, 333])  # more tiles than are scored again at once
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_with_ball_projection(kind, m, seed):
+    """The factor of the projection is multiplied into all hyperplanes now and then, within a block
+    too."""
+    random = np.random.RandomState(seed)
+    X = random.standard_normal((400, 40)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(np.int32) + 2 * (random.random_sample(400) < 0.05).astype(np.int32)
+    X[random.random_sample(400) < 0.1] *= 30  # long rows: steps far out of the ball
+    planes = _native.Hyperplanes(random.standard_normal((m, 41)).astype(np.float32),
+                                 (np.arange(m) % 4).astype(np.int32), 1.0)  # fmt: skip
+    learners = [pair(40, 4, per_class=1, ball_projection=True)[0] for _ in range(2)]
+    for learner in learners:
+        learner.start(planes, 100)
+    assert_rows_one_by_one_give_the_same(learners, X, y, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sharing", [0.0, 2.0])
+def test_blocks_in_which_classes_appear(kind, sharing):
+    """The first hyperplane of a class may open a tile, of which no scores are known yet: that of
+    the last row of a block, for which there is no room either."""
+    random = np.random.RandomState(0)
+    X = random.standard_normal((900, 12)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(np.int32)
+    late = np.arange(60, 900, 15)  # far apart, so that blocks are long again
+    y[late] = 2 + np.arange(len(late))
+    planes = np.zeros((16, 13), np.float32)
+    planes[:, 0] = np.where(np.arange(16) % 2, 50.0, -50.0)
+    starts = _native.Hyperplanes(planes, (np.arange(16) % 2).astype(np.int32), 1.0)
+    n_classes = int(y.max()) + 1
+    learners = [
+        pair(12, n_classes, per_class=1, average=True, sharing=sharing)[0] for _ in range(2)
+    ]
+    for learner in learners:
+        learner.start(starts, 100)
+    assert_rows_one_by_one_give_the_same(learners, X, y, kind)
+    assert len(learners[0]) == 16 + len(late)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("growth", [0.0, 0.4])
+def test_blocks_in_which_hyperplanes_are_born(kind, growth):
+    random = np.random.RandomState(1)
+    X = random.standard_normal((600, 10)).astype(np.float32)
+    y = (np.floor(2 * X[:, :2]).sum(axis=1) % 3).astype(np.int32)
+    learners = [pair(10, 3, average=True, growth=growth, growth_decay=0.99)[0] for _ in range(2)]
+    assert_rows_one_by_one_give_the_same(learners, X, y, kind)
+    assert len(learners[0]) > 4
 
 
 @pytest.mark.parametrize("sharing", [0.0, 0.7, 3.0])
