@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "centres.hpp"
 #include "check.hpp"
 #include "deform.hpp"
 #include "kernel_learner.hpp"
@@ -312,6 +313,28 @@ nb::dict learn_py(Learner& learner, const OwnedRows& X, In<std::int32_t, 1> y,
   }
   if (counts.bad_row >= 0) raise_if(check_values(rows));
   return as_dict(counts);
+}
+
+Out<double, 2> centres_py(const OwnedRows& X, In<std::int64_t, 1> order, int n, std::int64_t first,
+                          In<double, 1> draws, int iterations) {
+  const auto n_rows = static_cast<std::int64_t>(order.shape(0));
+  for (std::int64_t k = 0; k < n_rows; ++k)
+    need(order.data()[k] >= 0 && order.data()[k] < X.rows.n_rows, "row number out of range");
+  need(first >= 0 && first < n_rows, "first row out of range");
+  need(n >= 1 && draws.shape(0) + 1 >= static_cast<std::size_t>(n), "too few draws");
+  std::vector<double> centres;
+  {
+    nb::gil_scoped_release release;
+    centres = k_means(X.rows, order.data(), n_rows, n, first, draws.data(), iterations, [] {
+      nb::gil_scoped_acquire acquire;  // for Ctrl-C
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+  }
+  const std::size_t d = static_cast<std::size_t>(X.rows.n_features);
+  const std::size_t m = d ? centres.size() / d : 1;
+  Buffer<double> out = new_buffer<double>(m * d);
+  std::copy(centres.begin(), centres.end(), out.data);
+  return array2(out, m, d);
 }
 
 // The best hyperplane of its own class for every row, as ids; -1 where the reserved zero
@@ -962,6 +985,14 @@ NB_MODULE(_native, m) {
            },
            nb::call_guard<nb::gil_scoped_release>())
       .def("moments", &moments, "order"_a.noconvert().none(), "total"_a, "squares"_a)
+      .def("squared_norms",
+           [](const OwnedRows& X) {
+             Buffer<double> out = new_buffer<double>(static_cast<std::size_t>(X.rows.n_rows));
+             squared_norms(X.rows, out.data);
+             return array1(out, static_cast<std::size_t>(X.rows.n_rows));
+           })
+      .def("centres", &centres_py, "order"_a.noconvert(), "n"_a, "first"_a, "draws"_a.noconvert(),
+           "iterations"_a)
       .def("largest_squared_norm",
            [](const OwnedRows& r) {
              float largest = 0;

@@ -3,7 +3,7 @@
 # Expects MULTIPLANE_FLAGS.
 set(MULTIPLANE_LOOPS)
 set(MULTIPLANE_SOURCES)
-foreach(name budget check deform dispatch hyperplanes inverse kernel_learner kernel_machine learner
+foreach(name budget centres check deform dispatch hyperplanes inverse kernel_learner kernel_machine learner
              libsvm merging projectron scoring support tiles)
   list(APPEND MULTIPLANE_SOURCES ${CMAKE_CURRENT_LIST_DIR}/${name}.cpp)
 endforeach()
