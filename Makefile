@@ -1,11 +1,11 @@
-# make demo | test | lint | docs | bench | fuzz | sanitize | wheel | clean. Everything is installed into .venv; nothing else is needed
+# make demo | test | lint | docs | bench | fuzz | sanitize | levels | levels-arm | wheel | clean. Everything is installed into .venv; nothing else is needed
 # but Python 3.11 or newer and a C++20 compiler.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint docs bench fuzz sanitize wheel install clean
+.PHONY: demo test lint docs bench fuzz sanitize levels levels-arm wheel install clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -41,7 +41,7 @@ fuzz: $(VENV)/.install
 # an environment of its own, beside what .venv holds; Python itself never frees all, so leaks are
 # not looked for.
 SANITIZE := build/sanitize
-SANITIZED_TESTS ?= tests/test_twin.py tests/test_kernel_twin.py tests/test_budgeted.py \
+SANITIZED_TESTS ?= tests/test_twin.py tests/test_centres.py tests/test_kernel_twin.py tests/test_budgeted.py \
   tests/test_libsvm.py tests/test_digits.py tests/test_threads.py tests/test_bad_input.py
 sanitize: $(VENV)/.test
 	$(PYTHON) -m venv --clear --without-pip $(SANITIZE)/venv
@@ -52,6 +52,18 @@ sanitize: $(VENV)/.test
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  PYTHONPATH=$(CURDIR)/$(SANITIZE)/site $(SANITIZE)/venv/bin/python $(PYTEST) -x $(SANITIZED_TESTS)
+
+# Models as digests, at every instruction set that this CPU has, without Python; and on ARM, which the
+# packages g++-aarch64-linux-gnu and qemu-user of Debian compile for and emulate. They must be equal.
+levels: $(VENV)/.install
+	$(BIN)/cmake -S native/tests -B build/levels -DCMAKE_BUILD_TYPE=Release
+	$(BIN)/cmake --build build/levels --target levels
+	build/levels/levels
+levels-arm: $(VENV)/.install
+	$(BIN)/cmake -S native/tests -B build/levels-arm -DCMAKE_BUILD_TYPE=Release -DCMAKE_SYSTEM_NAME=Linux \
+	  -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static
+	$(BIN)/cmake --build build/levels-arm --target levels
+	qemu-aarch64 build/levels-arm/levels
 
 # A wheel, and all tests with it in an environment that has no compiler to fall back on.
 wheel: $(VENV)/.install

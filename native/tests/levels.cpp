@@ -2,6 +2,9 @@
 // CPU has and compares the models bit by bit; prints a digest and the time of each. Needs no Python: for
 // machines that only have a shell.
 //
+//   make levels      (or levels-arm)
+//
+// It does what these do:
 //   cmake -S native/tests -B build/levels -DCMAKE_BUILD_TYPE=Release
 //   cmake --build build/levels && build/levels/levels
 #include <chrono>
@@ -97,7 +100,8 @@ std::pair<std::uint64_t, double> run(const Problem& p) {
   const double seconds = seconds_since(start);
   std::uint64_t h = digest(0xcbf29ce484222325u, scores.data(), scores.size() * sizeof(float));
   for (int i = 0; i < model.size(); ++i)
-    for (std::int64_t f = 0; f <= p.d; ++f) h = digest(h, model.lane(i) + f * kTile, sizeof(float));
+    for (std::int64_t f = 0; f <= p.d; ++f)
+      h = digest(h, model.lane(i) + f * model.stride(i), sizeof(float));
   return {h, seconds};
 }
 
