@@ -138,22 +138,41 @@ void score_dense(const float* const* rows, int n_rows, std::int64_t n_features, 
   } while (begin < n_features);
 }
 
+// A line into the second-level cache.
+MP_INLINE void ask(multiplane::Ahead& ahead) {
+  if (ahead.from >= ahead.to) return;
+  __builtin_prefetch(ahead.from, 0, 2);
+  ahead.from += kLanes;
+  static_assert(kLanes * sizeof(float) == 64);
+}
+
 // The k-th non-zeros of R rows at a time, for k in [begin, end): independent chains again. Rows near
 // each other use the same features, so a line of a tile fetched for one is often there for the next.
 template <int R, int T, int W, class NonZeros>
 MP_INLINE void score_step(const NonZeros* rows, std::int64_t begin, std::int64_t end,
-                          const float* const* tiles, float* const* scores, int first) {
+                          const float* const* tiles, float* const* scores, int first,
+                          multiplane::Ahead ahead = {}) {
   F16 acc[R][T];
   for (int r = 0; r < R; ++r)
     for (int q = 0; q < T; ++q) acc[r][q] = load(scores[r] + first + q * kLanes);
-  for (std::int64_t k = begin; k < end; ++k) {
+  const auto add = [&](std::int64_t k) MP_INLINE_LAMBDA {
     for (int r = 0; r < R; ++r) {
       const std::int64_t f = rows[r].indices[k];
       const F16 x = splat(rows[r].value(k));
       for (int q = 0; q + 1 < T; ++q) acc[r][q] = fma(x, load(tiles[q] + f * kLanes), acc[r][q]);
       acc[r][T - 1] = fma_narrow<W>(x, load_narrow<W>(tiles[T - 1] + f * W), acc[r][T - 1]);
     }
+  };
+  std::int64_t k = begin;
+  // Seldom enough: these wait in the same places as the lines of tiles, which must not wait for them.
+  constexpr int kBetween = 8;
+  for (; ahead.from < ahead.to && k + kBetween <= end; k += kBetween) {
+    ask(ahead);
+    MP_UNROLL
+    for (int j = 0; j < kBetween; ++j) add(k + j);
   }
+  while (ahead.from < ahead.to) ask(ahead);
+  for (; k < end; ++k) add(k);
   for (int r = 0; r < R; ++r)
     for (int q = 0; q < T; ++q) store(scores[r] + first + q * kLanes, acc[r][q]);
 }
@@ -164,6 +183,7 @@ struct SparseBlock {
   NonZeros rows[multiplane::kSparseBlock];
   float* scores[multiplane::kSparseBlock];
   int n;
+  multiplane::Ahead ahead;  // of a single row
 };
 
 // T tiles from the q-th on. All rows go until the shortest ends, then the others.
@@ -191,7 +211,9 @@ MP_INLINE void score_group(const SparseBlock<NonZeros>& block, const Tiles& tile
       k = rows[0].n;
       ++rows, ++scores;
       [[fallthrough]];
-    default: score_step<1, T, W>(rows, k, rows[0].n, data, scores, first);
+    default:
+      score_step<1, T, W>(rows, k, rows[0].n, data, scores, first,
+                          q == 0 ? block.ahead : multiplane::Ahead{});
   }
 }
 
@@ -213,10 +235,11 @@ void start_with_intercept(std::int64_t n_features, const Tiles& tiles, float* sc
 }
 
 template <class NonZeros>
-void score_sparse(const NonZeros* rows, int n_rows, std::int64_t n_features, const Tiles& tiles,
-                  float* scores) {
+MP_INLINE void score_block(const NonZeros* rows, int n_rows, std::int64_t n_features,
+                           const Tiles& tiles, multiplane::Ahead ahead, float* scores) {
   SparseBlock<NonZeros> block;
   block.n = n_rows;
+  block.ahead = ahead;
   for (int r = 0; r < n_rows; ++r) {
     float* mine = scores + r * tiles.n * kLanes;
     start_with_intercept(n_features, tiles, mine);
@@ -253,6 +276,17 @@ void score_sparse(const NonZeros* rows, int n_rows, std::int64_t n_features, con
     if (tiles.n - q == 2) score_last<2>(block, tiles);
 }
 
+template <class NonZeros>
+void score_sparse(const NonZeros* rows, int n_rows, std::int64_t n_features, const Tiles& tiles,
+                  float* scores) {
+  score_block(rows, n_rows, n_features, tiles, {}, scores);
+}
+
+void score_picked(const multiplane::Picked& row, std::int64_t n_features, const Tiles& tiles,
+                  multiplane::Ahead ahead, float* scores) {
+  score_block(&row, 1, n_features, tiles, ahead, scores);
+}
+
 // Of a positive number, which may be the largest: the pattern of what follows is one more.
 MP_INLINE float next_above(float x) {
   std::uint32_t bits;
@@ -275,14 +309,12 @@ bool all_within(const float* values, std::int64_t n, float largest) {
   return within(most, largest);
 }
 
-std::int64_t non_zeros(const float* row, std::int64_t n, float largest, const float* ahead,
+std::int64_t non_zeros(const float* row, std::int64_t n, float largest, multiplane::Ahead ahead,
                        std::int32_t* indices) {
-  static_assert(kLanes * sizeof(float) == 64);  // one step, one line
   F16 most = splat(0.0f);
   std::int64_t k = 0, f = 0;
-  if (n > 0) __builtin_prefetch(ahead + n - 1, 0, 2);  // rows seldom begin where a line does
   for (; f + kLanes <= n; f += kLanes) {
-    __builtin_prefetch(ahead + f, 0, 2);
+    ask(ahead);
     const F16 x = load(row + f);
     most = max_size(most, x);
     k += compress_lanes(not_zero(x), static_cast<std::int32_t>(f), indices + k);
@@ -722,7 +754,7 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     score_dense,
     score_sparse<multiplane::NonZeros<std::int32_t>>,
     score_sparse<multiplane::NonZeros<std::int64_t>>,
-    score_sparse<multiplane::Picked>,
+    score_picked,
     all_within,
     non_zeros,
     best,

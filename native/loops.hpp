@@ -37,6 +37,12 @@ struct NonZeros {
 };
 using Picked = NonZeros<std::int32_t, true>;
 
+// Where lines of memory lie that are to be asked for on the way: those from one place on, up to another.
+struct Ahead {
+  const float* from;
+  const float* to;
+};
+
 struct Best {
   float right;  // greatest score among lanes of class y, -inf if there is none
   float rival;  // greatest score among lanes of other classes, -inf if there is none
@@ -68,14 +74,13 @@ struct Loops {
                          const Tiles& tiles, float* scores);
   void (*score_sparse64)(const NonZeros<std::int64_t>* rows, int n_rows, std::int64_t n_features,
                          const Tiles& tiles, float* scores);
-  void (*score_picked)(const Picked* rows, int n_rows, std::int64_t n_features, const Tiles& tiles,
+  void (*score_picked)(const Picked& row, std::int64_t n_features, const Tiles& tiles, Ahead ahead,
                        float* scores);
   // No NaN and nothing beyond `largest` in size.
   bool (*all_within)(const float* values, std::int64_t n, float largest);
   // Where a dense row is not zero; returns in how many places, or -1 if its values are not all within a
-  // `largest` above zero. Up to kTile entries beyond the last are overwritten. On the way another row is
-  // asked for, line by line: memory then answers while this one is searched.
-  std::int64_t (*non_zeros)(const float* row, std::int64_t n, float largest, const float* ahead,
+  // `largest` above zero. Up to kTile entries beyond the last are overwritten.
+  std::int64_t (*non_zeros)(const float* row, std::int64_t n, float largest, Ahead ahead,
                             std::int32_t* indices);
 
   // Greatest score of class y and of all others. owner[lane] < 0 marks an empty lane.

@@ -20,6 +20,7 @@
 
 #define MP_INLINE static inline __attribute__((always_inline))
 #define MP_INLINE_METHOD inline __attribute__((always_inline))
+#define MP_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace {
 

@@ -15,6 +15,11 @@ std::int32_t* paged(std::vector<std::int32_t>& room, std::int64_t n) {
   return reinterpret_cast<std::int32_t*>((address + kPage - 1) & ~(kPage - 1));
 }
 
+const float* line_of(const float* p) {
+  constexpr std::uintptr_t kLine = 64;
+  return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(p) & ~(kLine - 1));
+}
+
 }  // namespace
 
 bool Scorer::pick(Row& x, const float* ahead) {
@@ -25,8 +30,14 @@ bool Scorer::pick(Row& x, const float* ahead) {
   }
   // non_zeros writes whole registers: room for one more beyond the last.
   std::int32_t* list = paged(room_, n_features_ + kTile);
-  const std::int64_t n =
-      loops().non_zeros(x.values, n_features_, largest_, ahead ? ahead : x.values, list);
+  Ahead first{};
+  ahead_ = {};
+  if (ahead) {
+    // Memory's answers take longer than the search, and shorter than search and scores together.
+    first = {line_of(ahead), ahead + n_features_ / 2};
+    ahead_ = {line_of(first.to), ahead + n_features_};
+  }
+  const std::int64_t n = loops().non_zeros(x.values, n_features_, largest_, first, list);
   if (2 * n > n_features_) believed_full_ = kBelieve;
   if (n < 0 || 2 * n > n_features_) return false;
   x.indices = list;
@@ -34,7 +45,7 @@ bool Scorer::pick(Row& x, const float* ahead) {
   return true;
 }
 
-void Scorer::score(const Tiles& tiles, const Row* rows, int n_rows, float* scores) const {
+void Scorer::score(const Tiles& tiles, const Row* rows, int n_rows, float* scores) {
   const auto sparse = [&]<class Index>(auto score_sparse, Index) {
     NonZeros<Index> block[kSparseBlock];
     for (int r = 0; r < n_rows; ++r) block[r] = rows[r].non_zeros<Index>();
@@ -45,8 +56,8 @@ void Scorer::score(const Tiles& tiles, const Row* rows, int n_rows, float* score
   } else if (rows[0].kind == Row::Kind::sparse64) {
     sparse(loops().score_sparse64, std::int64_t{});
   } else if (rows[0].is_picked()) {
-    const Picked row = rows[0].picked();
-    loops().score_picked(&row, 1, n_features_, tiles, scores);
+    loops().score_picked(rows[0].picked(), n_features_, tiles, ahead_, scores);
+    ahead_ = {};
   } else {
     const float* block[kPredictBlock];
     for (int r = 0; r < n_rows; ++r) block[r] = rows[r].values;
@@ -55,7 +66,7 @@ void Scorer::score(const Tiles& tiles, const Row* rows, int n_rows, float* score
 }
 
 void Scorer::rescore(const Tiles& tiles, const ChangedTiles& changed, const Row* rows, int n_rows,
-                     float* scores) const {
+                     float* scores) {
   constexpr int kMost = 16;
   const float* some[kMost];
   int number[kMost];

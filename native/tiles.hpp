@@ -66,7 +66,8 @@ class Scorer {
   Scorer(std::int64_t n_features, float largest) : n_features_(n_features), largest_(largest) {}
 
   // Where a dense row is not zero, if it pays to know; valid until the next call. True if so: then its
-  // values have been checked, and the row that begins at `ahead` (as long, or null) has been asked for.
+  // values have been checked, and the row that begins at `ahead` (as long, or null) is asked for, line by
+  // line: one half on the way, the other when this one is scored.
   bool pick(Row& x, const float* ahead = nullptr);
   // The values of a row that has no such list.
   bool fine(const Row& x) const {
@@ -74,10 +75,10 @@ class Scorer {
   }
 
   // Rows of one kind: at most kSparseBlock sparse ones or kPredictBlock dense ones, or one with a list.
-  void score(const Tiles& tiles, const Row* rows, int n_rows, float* scores) const;
+  void score(const Tiles& tiles, const Row* rows, int n_rows, float* scores);
   // The same again for these tiles, the other scores being right; at most kMaxBlock rows.
   void rescore(const Tiles& tiles, const ChangedTiles& changed, const Row* rows, int n_rows,
-               float* scores) const;
+               float* scores);
 
  private:
   // A search for non-zeros costs about a tenth of scoring a full row by three tiles: after a search
@@ -88,6 +89,7 @@ class Scorer {
   std::int64_t n_features_;
   float largest_;
   std::vector<std::int32_t> room_;
+  Ahead ahead_{};
   int believed_full_ = 0;
 };
 
