@@ -15,7 +15,7 @@ from multiplane.data import Examples, Matrix
 from multiplane.datasets import make_checkerboard
 from multiplane.estimators import _multiplane
 from multiplane.models._scaling import Scaling
-from multiplane.solvers._selection import Search, Trial, folds, progressive
+from multiplane.solvers._selection import Search, Trial, enough, folds, progressive
 from multiplane.solvers._sgd import Annealed
 from multiplane.solvers._tangents import tangents
 
@@ -259,12 +259,65 @@ def test_search_walks_to_the_best():
     assert search.walk({"a": 1, "b": "x"}, ("b",)).settings == {"a": 1, "b": "y"}
 
 
-def test_the_eager_go_up_for_little():
+def test_the_less_cautious_move_for_little():
     ways, wrong = {"a": (1, 2, 3, 4)}, {1: 100, 2: 99, 3: 99, 4: 50}
-    for eager, found in (((), 1), (("a",), 2)):
-        search = Search(ways, lambda s: (wrong[s["a"]], 1000), [].append, eager=eager)
+    for caution, found in (({}, 1), ({"a": (1.5, 0.0)}, 2)):
+        search = Search(ways, lambda s: (wrong[s["a"]], 1000), [].append, caution)
         assert search.walk({"a": 1}, ["a"]).settings == {"a": found}
         assert search.walk({"a": 3}, ["a"]).settings == {"a": 4}
+    wrong = {1: 98, 2: 99, 3: 100, 4: 100}
+    for caution, found in (({}, 3), ({"a": (0.0, 0.5)}, 1)):
+        search = Search(ways, lambda s: (wrong[s["a"]], 1000), [].append, caution)
+        assert search.walk({"a": 3}, ["a"]).settings == {"a": found}
+
+
+class KnownTrials:
+    """Trials whose outcome is known: errors in the first part, and in the others."""
+
+    n_parts, parts = 1, [None] * 4
+
+    def __init__(self, first, others):
+        self.first, self.others, self.asked = first, others, []
+
+    def wrong(self, settings):
+        return self.first[settings["n_hyperplanes"]], 1000
+
+    def further(self, trial):
+        number = trial.settings["n_hyperplanes"]
+        self.asked.append(number)
+        return Trial(trial.settings, trial.n_wrong + self.others[number], trial.n_tested + 3000)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "others", "found", "asked"),
+    [
+        ({1: 200, 30: 100}, {}, 30, []),  # far behind
+        ({1: 100, 30: 200}, {}, 1, []),  # far ahead
+        ({1: 105, 30: 100}, {1: 300, 30: 330}, 1, [30, 1]),  # in the end
+        ({1: 105, 30: 100}, {1: 330, 30: 300}, 30, [30, 1]),
+    ],
+)
+def test_all_rows_are_tested_where_the_linear_model_is_near(wrong, others, found, asked):
+    trials, clf = KnownTrials(wrong, others), MultiplaneClassifier()
+    clf.trials_ = []
+    search = Search({"n_hyperplanes": (1, 30), "scale": (1,), "alpha": (1,)}, trials.wrong, id)
+    best = search.trial({"n_hyperplanes": 30, "scale": 1, "alpha": 1})
+    assert clf._or_linear(best, search, trials).settings["n_hyperplanes"] == found
+    assert trials.asked == asked
+    assert len(clf.trials_) == len(asked)
+
+
+def test_all_parts_are_tested_further():
+    X, y = problem(n=400)
+    y, random = y.astype(np.int32), np.random.RandomState(0)
+    parts = folds(y, random)
+    trials = [
+        _multiplane.Trials(MultiplaneClassifier(), X, y, None, 3, parts, k, 1) for k in (1, 4)
+    ]
+    settings = {"scale": "standard", "alpha": 1e-4, "n_hyperplanes": 2}
+    wrong = [Trial(settings, *one.wrong(settings)) for one in trials]
+    assert wrong[0].n_tested < wrong[1].n_tested == 400
+    assert trials[0].further(wrong[0]) == wrong[1]
 
 
 @pytest.mark.parametrize(("n", "n_sample"), [(600, 600), (30_000, 10_000), (600_000, 100_000)])
@@ -285,7 +338,7 @@ def test_a_fifth_of_the_rows_is_tried_with(monkeypatch, n, n_sample):
 
 def test_no_trial_begins_after_the_deadline():
     tried = []
-    search = Search({"a": range(9)}, lambda s: (9 - s["a"], 10), tried.append, ("a",), deadline=0.0)
+    search = Search({"a": range(9)}, lambda s: (9 - s["a"], 10), tried.append, deadline=0.0)
     assert search.walk({"a": 3}, ["a"]).settings == {"a": 3}
     assert len(tried) == 1, "one is needed"
 
@@ -304,8 +357,10 @@ def test_folds():
         assert not set(train) & set(test)
         assert set(np.flatnonzero(y == 2)) <= set(train)
         assert set(y[test]) == {0, 1}
-    assert sum(len(test) for _, test in parts) < 2000, "enough is enough"
-    assert len(folds(y[::20], np.random.RandomState(0))) == 4
+    assert sorted(np.concatenate([test for _, test in parts])) == list(range(3900))
+    assert enough(parts) == 2
+    few = folds(y[::20], np.random.RandomState(0))
+    assert len(few) == enough(few) == 4
     assert folds(np.zeros(9, np.int32), np.random.RandomState(0)) == []
 
 

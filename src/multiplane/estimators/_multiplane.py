@@ -30,7 +30,7 @@ from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
 from multiplane.solvers._engine import Engine
 from multiplane.solvers._mixing import Rule
-from multiplane.solvers._selection import Fold, Search, Trial, folds
+from multiplane.solvers._selection import Fold, Search, Trial, enough, folds
 from multiplane.solvers._sgd import Annealed, Assignment, Settings, annealed
 from multiplane.solvers._tally import Tally
 from multiplane.solvers._tangents import Start, tangents
@@ -49,10 +49,11 @@ _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 # What "auto" tries, and where it begins.
 _WAYS: dict[str, tuple[Any, ...]] = {
     "scale": ("standard", "uniform"),
-    "alpha": (1e-6, 1e-4, 1e-3),
+    "alpha": (1e-6, 1e-5, 1e-4, 1e-3),
     "n_hyperplanes": (1, 2, 8, 30, 90, 270),
 }
-_BEGIN = {"scale": "standard", "alpha": 1e-6, "n_hyperplanes": 30}
+_BEGIN = {"scale": "uniform", "alpha": 1e-5, "n_hyperplanes": 30}
+_FAR_BEHIND, _CLEARLY = 3.0, 2.0  # standard errors
 # Without trials, for the first rows of a stream, which are seen several times.
 _WHILE_OPENING = {"alpha": 1e-4, "n_hyperplanes": 8}
 _OPENING_PASSES = 10
@@ -113,8 +114,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
         takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
-        Regularisation, λ. "auto" tries 1e-6, 1e-4 and 1e-3 on a sample, and the more rows there are
-        beside it, the less it takes.
+        Regularisation, λ. "auto" tries powers of ten from 1e-6 to 1e-3 on a sample, as long as the
+        next one is better; the more rows there are beside it, the less it takes.
     scale : {"auto", "standard", "uniform"} or None, default="auto"
         How features are brought to a common scale, inside: "standard" gives all of them the same
         variance, "uniform" multiplies all by one factor, for images and other features in one
@@ -293,11 +294,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
         numbers = ways["n_hyperplanes"]
         most = min(numbers[-1], max(1, _MOST_NUMBERS // ((X.shape[1] + 1) * len(np.unique(y)))))
         if auto:  # all that leave no class enough rows for more are the same
-            enough = int(np.bincount(y).max()) // _ROWS_A_HYPERPLANE
+            useful = int(np.bincount(y).max()) // _ROWS_A_HYPERPLANE
             ways["n_hyperplanes"] = [
                 number
                 for number, lower in zip(numbers, [0, *numbers], strict=False)
-                if number <= most and lower < max(1, enough)
+                if number <= most and lower < max(1, useful)
             ]
         start: dict[str, Any] = {
             n: _BEGIN[n] if _BEGIN[n] in ways[n] else ways[n][-1] for n in ways
@@ -310,26 +311,43 @@ class MultiplaneClassifier(HyperplaneClassifier):
             return {n: rough[n] if len(ways[n]) > 1 else start[n] for n in ways}
         parts = folds(y, random) if open_questions else []
         if not parts:
-            return start
+            return start | ({"scale": "standard"} if len(ways["scale"]) > 1 else {})
+        n_parts = enough(parts)
         work = len(y) * start["n_hyperplanes"] * n_classes * (X.shape[1] + 1)
         if not sp.issparse(X) and work > _TRIAL_WORK / 8:  # eight passes are enough to wait for
-            parts = parts[:1]
-        trials = Trials(self, X, y, weight, n_classes, parts, new_seed(random))
+            n_parts = 1
+        trials = Trials(self, X, y, weight, n_classes, parts, n_parts, new_seed(random))
         now = time.perf_counter()  # of little time, half is for trials
         deadline = now + (getattr(self, "_deadline", np.inf) - now) / 2
-        # Tested on so many rows a larger number that is better is so, and more rows are to come.
-        eager = ("n_hyperplanes",) if len(parts[0][1]) >= _MANY_TESTED else ()
-        search = Search(ways, trials.wrong, self._tried, ("alpha",), eager, deadline)
-        found = [search.walk(start, ways)]
-        if auto:  # the linear model is worth a try of its own
-            found.append(search.walk({**start, "n_hyperplanes": 1}, ("scale", "alpha")))
-        chosen = dict(min(found, key=lambda trial: trial.error).settings)
+        caution = {"alpha": (0.0, 0.5)}
+        if len(parts[0][1]) >= _MANY_TESTED:
+            # Then a larger number that is better is so, and more rows are to come.
+            caution["n_hyperplanes"] = (1.5, 0.0)
+        search = Search(ways, trials.wrong, self._tried, caution, deadline)
+        found = search.walk(start, ways)
+        if auto and found.settings["n_hyperplanes"] > 1:
+            found = self._or_linear(found, search, trials)
+        chosen = dict(found.settings)
         if isinstance(self.alpha, str):  # λ times the number of rows is what a trial can tell
             chosen["alpha"] *= len(parts[0][0]) / n_rows
         if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
             chosen["n_hyperplanes"] = min(more, most)
         return chosen
+
+    def _or_linear(self, best: Trial, search: Search, trials: Trials) -> Trial:
+        """The linear model is worth a search of its own, unless it is far behind. If it is not
+        clear then which is better, all rows of the sample are tested."""
+        linear = search.trial({**best.settings, "n_hyperplanes": 1})
+        if best.beats(linear, _FAR_BEHIND):
+            return best
+        both = [best, search.walk(linear.settings, ("scale", "alpha"))]
+        unclear = not any(a.beats(b, _CLEARLY) for a, b in (both, both[::-1]))
+        if unclear and trials.n_parts < len(trials.parts) and not search.late:
+            both = [trials.further(trial) for trial in both]
+            for trial in both:
+                self._tried(trial)
+        return min(both, key=lambda trial: trial.error)
 
     def _tried(self, trial: Trial) -> None:
         self.trials_.append({**trial.settings, "error": trial.error})
@@ -538,19 +556,29 @@ class Trials:
         weight: NDArray[np.float32] | None,
         n_classes: int,
         parts: list[Fold],
+        n_parts: int,  # as many of them are tested, as a rule
         seed: int,
     ) -> None:
         self.classifier, self.X, self.y, self.n_classes = classifier, X, y, n_classes
         # In the mean 1, so that they count like rows.
         self.weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
         self.weighted = weight is not None
-        self.parts, self.seed = parts, seed
+        self.parts, self.n_parts, self.seed = parts, n_parts, seed
         self._rows: dict[Any, tuple[Any, Any]] = {}  # scaled, to train and to test
         self._starts: dict[Any, Start] = {}
 
     def wrong(self, settings: dict[str, Any]) -> tuple[float, float]:
+        return self._wrong(settings, range(self.n_parts))
+
+    def further(self, trial: Trial) -> Trial:
+        """With the parts that have not been tested yet."""
+        n_wrong, n_tested = self._wrong(trial.settings, range(self.n_parts, len(self.parts)))
+        return Trial(trial.settings, trial.n_wrong + n_wrong, trial.n_tested + n_tested)
+
+    def _wrong(self, settings: dict[str, Any], numbers: Iterable[int]) -> tuple[float, float]:
         n_wrong = n_tested = 0.0
-        for number, (train, test) in enumerate(self.parts):
+        for number in numbers:
+            train, test = self.parts[number]
             y = self.y[train]
             random = np.random.RandomState(self.seed)
             key: tuple[Any, ...] = (number, settings["scale"])

@@ -19,7 +19,7 @@ from multiplane.estimators._labels import ranks
 from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family
 from multiplane.exploration._curves import ERRORS, SECONDS, Forecast, Line, Prior
 from multiplane.models._size import n_numbers
-from multiplane.solvers._selection import ENOUGH, Fold, folds
+from multiplane.solvers._selection import Fold, enough, folds
 
 _GROWTH = 3  # from one subsample to the next
 _SMALLEST = 300, 1_000  # rows of the first one, as many as have a million numbers in between
@@ -495,10 +495,9 @@ def _tests(
 ) -> tuple[list[Fold], list[Fold]]:
     """Of many values there is one test of some rows; of few there are several, of all rows. Then
     those that are left, if there is time."""
-    found = folds(y, random, np.inf)
-    sizes = np.cumsum([len(test) for _, test in found])
-    one_will_do = n_values > _MANY_VALUES and len(found) > 0 and sizes[0] >= _ENOUGH
-    n_first = 1 if one_will_do else int(np.searchsorted(sizes, ENOUGH)) + 1
+    found = folds(y, random)
+    one_will_do = n_values > _MANY_VALUES and len(found) > 0 and len(found[0][1]) >= _ENOUGH
+    n_first = 1 if one_will_do else enough(found)
     return found[:n_first], found[n_first:]
 
 

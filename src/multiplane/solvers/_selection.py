@@ -22,11 +22,11 @@ from multiplane.data import Examples, Matrix
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _FOLDS = 4
-ENOUGH = 1_000  # rows to test on
+_ENOUGH = 1_000  # rows to test on
 _BLOCK = 500
-# In standard errors. Trials are short and see few rows, for which a small model is good enough: it
-# must be clearly better.
-_CAUTION, _DOWNWARDS = 0.5, 1.5
+# Standard errors by which a step down and a step up must be better. Trials are short and see few
+# rows, for which a small model is good enough: it must be clearly better.
+_CAUTION = (1.5, 0.5)
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,8 @@ class Trial:
         return bool(self.error < other.error - caution * deviation)
 
 
-def folds(
-    y: NDArray[np.int32], random: np.random.RandomState, enough: float = ENOUGH
-) -> list[Fold]:
-    """(train, test): a quarter of the rows is tested at a time, until enough have been."""
+def folds(y: NDArray[np.int32], random: np.random.RandomState) -> list[Fold]:
+    """(train, test): a quarter of the rows is tested at a time."""
     # Classes of a few rows cannot be in every part: they train.
     rare = np.bincount(y)[y] < _FOLDS
     rows, always = np.flatnonzero(~rare), np.flatnonzero(rare)
@@ -58,9 +56,13 @@ def folds(
     split = StratifiedKFold(_FOLDS, shuffle=True, random_state=random)
     for train, test in split.split(rows, y[rows]):
         out.append((np.sort(np.concatenate([rows[train], always])), rows[test]))
-        if sum(len(tested) for _, tested in out) >= enough:
-            break
     return out
+
+
+def enough(parts: Sequence[Fold]) -> int:
+    """With how many of them enough rows are tested."""
+    n_tested = np.cumsum([len(test) for _, test in parts])
+    return min(int(np.searchsorted(n_tested, _ENOUGH)) + 1, len(parts))
 
 
 def progressive(
@@ -97,8 +99,8 @@ class Search:
     """A walk from setting to setting, as long as it leads to something better.
 
     `ways` are the values of each setting in their natural order; `wrong` tells how many of how many
-    test rows some settings get wrong. Of the `thorough` ways all values are tried; on the `eager`
-    ones whatever is better is a step up, by however little. After the `deadline` no trial begins.
+    test rows some settings get wrong; `caution` has, for some of the ways, by how many standard
+    errors a step down and a step up must be better. After the `deadline` no trial begins.
     """
 
     def __init__(
@@ -106,14 +108,16 @@ class Search:
         ways: Mapping[str, Sequence[Any]],
         wrong: Callable[[dict[str, Any]], tuple[float, float]],
         listener: Callable[[Trial], None],
-        thorough: Iterable[str] = (),
-        eager: Iterable[str] = (),
+        caution: Mapping[str, tuple[float, float]] | None = None,
         deadline: float = np.inf,
     ) -> None:
         self.ways, self.wrong, self.listener = ways, wrong, listener
-        self.deadline = deadline
-        self.thorough, self.eager = set(thorough), set(eager)
+        self.caution, self.deadline = caution or {}, deadline
         self.trials: list[Trial] = []
+
+    @property
+    def late(self) -> bool:
+        return time.perf_counter() >= self.deadline
 
     def trial(self, settings: dict[str, Any]) -> Trial:
         for known in self.trials:
@@ -128,14 +132,12 @@ class Search:
         best = self.trial(start)
         for name in [*names] * 2:
             values = self.ways[name]
-            upwards = 0.0 if name in self.eager else _CAUTION
-            for direction in (-1, 1):
+            for direction, caution in zip((-1, 1), self.caution.get(name, _CAUTION), strict=True):
                 place = values.index(best.settings[name]) + direction
-                while 0 <= place < len(values) and time.perf_counter() < self.deadline:
+                while 0 <= place < len(values) and not self.late:
                     other = self.trial({**best.settings, name: values[place]})
-                    if other.beats(best, upwards if direction > 0 else _DOWNWARDS):
-                        best = other
-                    elif name not in self.thorough:
+                    if not other.beats(best, caution):
                         break
+                    best = other
                     place += direction
         return best
