@@ -274,7 +274,7 @@ def test_the_less_cautious_move_for_little():
 class KnownTrials:
     """Trials whose outcome is known: errors in the first part, and in the others."""
 
-    n_parts, parts = 1, [None] * 4
+    n_parts, parts, n_steps = 1, [None] * 4, {1: 1000, 30: 1000}
 
     def __init__(self, first, others):
         self.first, self.others, self.asked = first, others, []
@@ -307,6 +307,19 @@ def test_all_rows_are_tested_where_the_linear_model_is_near(wrong, others, found
     assert len(clf.trials_) == len(asked)
 
 
+def test_lambda_follows_the_number_of_steps():
+    """What a trial has found for λ times its steps holds for the training."""
+    X, y = make_checkerboard(2, 2, n=800, random_state=0)
+    clf = MultiplaneClassifier(4, scale="standard", random_state=0).fit(X, y)
+    best = min(clf.trials_, key=lambda trial: trial["error"])
+    assert round(best["alpha"] * 600 * 25, 9) in (0.3, 3.0, 30.0, 300.0)
+    longer = MultiplaneClassifier(4, scale="standard", max_iter=200, random_state=0).fit(X, y)
+    assert longer.alpha_ == pytest.approx(clf.alpha_ * clf.n_iter_ / 200)
+    given = MultiplaneClassifier(4, alpha=1e-5, max_iter=3, random_state=0).fit(X, y)
+    assert given.alpha_ == 1e-5
+    assert {trial["alpha"] for trial in given.trials_} == {1e-5}
+
+
 def test_all_parts_are_tested_further():
     X, y = problem(n=400)
     y, random = y.astype(np.int32), np.random.RandomState(0)
@@ -314,7 +327,7 @@ def test_all_parts_are_tested_further():
     trials = [
         _multiplane.Trials(MultiplaneClassifier(), X, y, None, 3, parts, k, 1) for k in (1, 4)
     ]
-    settings = {"scale": "standard", "alpha": 1e-4, "n_hyperplanes": 2}
+    settings = {"scale": "standard", "alpha": 3.0, "n_hyperplanes": 2}
     wrong = [Trial(settings, *one.wrong(settings)) for one in trials]
     assert wrong[0].n_tested < wrong[1].n_tested == 400
     assert trials[0].further(wrong[0]) == wrong[1]

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -39,20 +40,21 @@ _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _ROWS_A_ROUND = 4_096  # of all parts, at least
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
-_TRIAL_WORK = 4e9
+_TRIAL_WORK, _TRIAL_PASSES = 4e9, 25
 _SAMPLE_NUMBERS = 1 << 26  # in a sample of more than 40,000 rows: 256 MB
 _MANY_TESTED = 10_000
 _STREAM_BYTES = 2e9  # of a source to be read altogether, for max_iter="auto"
 _FAR = 1e5  # standard deviations from zero: two digits are left
 _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 
-# What "auto" tries, and where it begins.
+# What "auto" tries, and where it begins; of alpha, λ times the number of steps: by that, steps have
+# shrunk in the end (decision 7).
 _WAYS: dict[str, tuple[Any, ...]] = {
     "scale": ("standard", "uniform"),
-    "alpha": (1e-6, 1e-5, 1e-4, 1e-3),
+    "alpha": (0.3, 3.0, 30.0, 300.0),
     "n_hyperplanes": (1, 2, 8, 30, 90, 270),
 }
-_BEGIN = {"scale": "uniform", "alpha": 1e-5, "n_hyperplanes": 30}
+_BEGIN = {"scale": "uniform", "alpha": 3.0, "n_hyperplanes": 30}
 _FAR_BEHIND, _CLEARLY = 3.0, 2.0  # standard errors
 # Without trials, for the first rows of a stream, which are seen several times.
 _WHILE_OPENING = {"alpha": 1e-4, "n_hyperplanes": 8}
@@ -114,8 +116,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
         takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
-        Regularisation, λ. "auto" tries powers of ten from 1e-6 to 1e-3 on a sample, as long as the
-        next one is better; the more rows there are beside it, the less it takes.
+        Regularisation, λ. "auto" tries 0.3, 3, 30 and 300 divided by the number of steps on a
+        sample, as long as the next one is better.
     scale : {"auto", "standard", "uniform"} or None, default="auto"
         How features are brought to a common scale, inside: "standard" gives all of them the same
         variance, "uniform" multiplies all by one factor, for images and other features in one
@@ -226,7 +228,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _start(self, examples: Examples, n_classes: int, seed: int) -> None:
         self._opening = None
-        self._begin(examples, n_classes, seed, try_settings=True)
+        self._begin(examples, n_classes, seed)
         self._go_on(examples)
 
     def _go_on(self, examples: Examples) -> None:
@@ -235,13 +237,21 @@ class MultiplaneClassifier(HyperplaneClassifier):
         self._passes_known(len(examples.rows()), examples.X.shape[1])
 
     def _passes_known(self, n_rows: int, n_features: int) -> None:
-        if isinstance(self.max_iter, str):
-            a_pass = n_rows * _size(len(self._training.learner), n_features)
-            self._n_passes = _passes(20, _WORK / a_pass, 100)
-        else:
-            self._n_passes = int(self.max_iter)
+        self._n_passes = self._passes_wanted(n_rows, len(self._training.learner), n_features)
 
-    def _begin(self, examples: Examples, n_classes: int, seed: int, try_settings: bool) -> None:
+    def _passes_wanted(self, n_rows: int, n_hyperplanes: int, n_features: int) -> int:
+        if isinstance(self.max_iter, str):
+            return _passes(20, _WORK / (n_rows * _size(n_hyperplanes, n_features)), 100)
+        return int(self.max_iter)
+
+    def _begin(
+        self,
+        examples: Examples,
+        n_classes: int,
+        seed: int,
+        try_settings: bool = True,
+        once: bool = False,  # there is to be one pass
+    ) -> None:
         """Choose settings, scale, and place the hyperplanes."""
         began = time.perf_counter()
         random = np.random.RandomState(seed)
@@ -251,7 +261,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         X, y = examples.X.source[sample], examples.y[sample]
         weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
-        self.settings_ = self._choose(X, y, weight, n_classes, n_rows, random, try_settings)
+        self.settings_ = self._choose(X, y, weight, n_classes, n_rows, random, try_settings, once)
         if self.verbose and self.trials_:
             self._say("chosen", self.settings_, f"for {n_rows:,} rows")
         self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
@@ -285,6 +295,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         n_rows: int,
         random: np.random.RandomState,
         try_settings: bool,
+        once: bool,
     ) -> dict[str, Any]:
         auto = self.n_hyperplanes == "auto"
         ways = {name: [getattr(self, name)] for name in _WAYS}
@@ -311,7 +322,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
             return {n: rough[n] if len(ways[n]) > 1 else start[n] for n in ways}
         parts = folds(y, random) if open_questions else []
         if not parts:
-            return start | ({"scale": "standard"} if len(ways["scale"]) > 1 else {})
+            scale = "standard" if len(ways["scale"]) > 1 else start["scale"]
+            n_steps = self._steps_wanted(n_rows, n_classes * start["n_hyperplanes"], X, once)
+            return {**start, "scale": scale, "alpha": self._lambda(start["alpha"], n_steps)}
         n_parts = enough(parts)
         work = len(y) * start["n_hyperplanes"] * n_classes * (X.shape[1] + 1)
         if not sp.issparse(X) and work > _TRIAL_WORK / 8:  # eight passes are enough to wait for
@@ -323,17 +336,28 @@ class MultiplaneClassifier(HyperplaneClassifier):
         if len(parts[0][1]) >= _MANY_TESTED:
             # Then a larger number that is better is so, and more rows are to come.
             caution["n_hyperplanes"] = (1.5, 0.0)
-        search = Search(ways, trials.wrong, self._tried, caution, deadline)
+        tried = partial(self._tried, trials)
+        search = Search(ways, trials.wrong, tried, caution, deadline)
         found = search.walk(start, ways)
         if auto and found.settings["n_hyperplanes"] > 1:
             found = self._or_linear(found, search, trials)
         chosen = dict(found.settings)
-        if isinstance(self.alpha, str):  # λ times the number of rows is what a trial can tell
-            chosen["alpha"] *= len(parts[0][0]) / n_rows
         if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
             chosen["n_hyperplanes"] = min(more, most)
+        n_steps = self._steps_wanted(n_rows, n_classes * chosen["n_hyperplanes"], X, once)
+        chosen["alpha"] = self._lambda(chosen["alpha"], n_steps)
         return chosen
+
+    def _steps_wanted(self, n_rows: int, n_hyperplanes: int, X: Any, once: bool) -> int:
+        if self._expected is not None:
+            return n_rows * self._expected[1]
+        if once:  # a stream has no end: as if it were a trial
+            return n_rows * _TRIAL_PASSES
+        return n_rows * self._passes_wanted(n_rows, n_hyperplanes, X.shape[1])
+
+    def _lambda(self, alpha: float, n_steps: int) -> float:
+        return alpha / n_steps if isinstance(self.alpha, str) else alpha
 
     def _or_linear(self, best: Trial, search: Search, trials: Trials) -> Trial:
         """The linear model is worth a search of its own, unless it is far behind. If it is not
@@ -346,13 +370,15 @@ class MultiplaneClassifier(HyperplaneClassifier):
         if unclear and trials.n_parts < len(trials.parts) and not search.late:
             both = [trials.further(trial) for trial in both]
             for trial in both:
-                self._tried(trial)
+                self._tried(trials, trial)
         return min(both, key=lambda trial: trial.error)
 
-    def _tried(self, trial: Trial) -> None:
-        self.trials_.append({**trial.settings, "error": trial.error})
+    def _tried(self, trials: Trials, trial: Trial) -> None:
+        n_steps = trials.n_steps[trial.settings["n_hyperplanes"]]
+        settings = {**trial.settings, "alpha": self._lambda(trial.settings["alpha"], n_steps)}
+        self.trials_.append({**settings, "error": trial.error})
         if self.verbose:
-            self._say("trial", trial.settings, f"error {trial.error:.4f}")
+            self._say("trial", settings, f"error {trial.error:.4f}")
 
     def _say(self, what: str, settings: dict[str, Any], more: str) -> None:
         words = ", ".join(f"{name}={value!r}" for name, value in settings.items())
@@ -524,7 +550,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
             examples = opening.first(opening.n_learnt, anew.classes_)
             n_classes = len(anew.classes_)
             at_last = opening.n_learnt == _OPENING
-            anew._begin(examples, n_classes, opening.seed, try_settings=at_last)
+            anew._begin(examples, n_classes, opening.seed, at_last, once=True)
             scaled = anew._as_learnt(examples)
             for _ in range(1 if at_last else _OPENING_PASSES):
                 tally = anew._training.tally
@@ -566,6 +592,7 @@ class Trials:
         self.parts, self.n_parts, self.seed = parts, n_parts, seed
         self._rows: dict[Any, tuple[Any, Any]] = {}  # scaled, to train and to test
         self._starts: dict[Any, Start] = {}
+        self.n_steps: dict[int, int] = {}  # by hyperplanes a class
 
     def wrong(self, settings: dict[str, Any]) -> tuple[float, float]:
         return self._wrong(settings, range(self.n_parts))
@@ -589,12 +616,14 @@ class Trials:
             key = (*key, settings["n_hyperplanes"])
             if key not in self._starts:
                 self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
-            clf = self.classifier
-            learner = clf._learner(self._starts[key], settings["alpha"], self.n_classes)
+            clf, start = self.classifier, self._starts[key]
+            wanted = _TRIAL_WORK / (len(y) * start.hyperplanes.size)
+            n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, _TRIAL_PASSES)
+            self.n_steps[settings["n_hyperplanes"]] = n_steps = len(y) * n_passes
+            alpha = clf._lambda(settings["alpha"], n_steps)
+            learner = clf._learner(start, alpha, self.n_classes)
             weight = self.weight[train].astype(np.float32) if self.weighted else None
             examples = Examples(Matrix(learnt), y, weight)
-            wanted = _TRIAL_WORK / (len(y) * _size(len(learner), examples.X.shape[1]))
-            n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, 25)
             random = np.random.RandomState(self.seed)  # the same order in each trial
             annealed = Annealed(float(clf.sharing), n_passes)
             for _ in range(n_passes):
