@@ -350,7 +350,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         return chosen
 
     def _steps_wanted(self, n_rows: int, n_hyperplanes: int, X: Any, once: bool) -> int:
-        if self._expected is not None:
+        if self._expected is not None and self._expected[1]:
             return n_rows * self._expected[1]
         if once:  # a stream has no end: as if it were a trial
             return n_rows * _TRIAL_PASSES
@@ -448,7 +448,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         return reading.changed(scaling=self._scaling)
 
     def _parts_passes(self) -> int:
-        return 20 if isinstance(self.max_iter, str) else int(self.max_iter)
+        # Not known before the number of hyperplanes is.
+        return 0 if isinstance(self.max_iter, str) else int(self.max_iter)
 
     def _tidy_up_parts(self, engine: Engine, reading: Reading) -> None:
         found = engine.run(winners, Winners(reading, self._hyperplane_learner.snapshot()), united)
