@@ -165,7 +165,7 @@ MP_INLINE void score_step(const NonZeros* rows, std::int64_t begin, std::int64_t
   };
   std::int64_t k = begin;
   // Seldom enough: these wait in the same places as the lines of tiles, which must not wait for them.
-  constexpr int kBetween = 8;
+  constexpr int kBetween = 12;
   for (; ahead.from < ahead.to && k + kBetween <= end; k += kBetween) {
     ask(ahead);
     MP_UNROLL
