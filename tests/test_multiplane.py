@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -288,23 +289,33 @@ class KnownTrials:
         return Trial(trial.settings, trial.n_wrong + self.others[number], trial.n_tested + 3000)
 
 
+SOME, ALL, NO_END = 2.0, 1.0, np.inf  # rows beside those of the sample
+
+
 @pytest.mark.parametrize(
-    ("wrong", "others", "found", "asked"),
+    ("wrong", "others", "more", "found", "asked"),
     [
-        ({1: 200, 30: 100}, {}, 30, []),  # far behind
-        ({1: 100, 30: 200}, {}, 1, []),  # far ahead
-        ({1: 105, 30: 100}, {1: 300, 30: 330}, 1, [30, 1]),  # in the end
-        ({1: 105, 30: 100}, {1: 330, 30: 300}, 30, [30, 1]),
+        ({1: 200, 30: 100}, {}, ALL, 30, []),  # far behind
+        ({1: 100, 30: 200}, {}, SOME, 1, []),  # far ahead
+        ({1: 105, 30: 100}, {1: 300, 30: 330}, SOME, 1, [30, 1]),  # in the end
+        ({1: 105, 30: 100}, {1: 330, 30: 300}, SOME, 30, [30, 1]),
+        ({1: 105, 30: 100}, {1: 300, 30: 300}, SOME, 30, [30, 1]),
+        ({1: 105, 30: 100}, {1: 300, 30: 300}, ALL, 1, [30, 1]),  # within chance
+        ({1: 105, 30: 100}, {1: 400, 30: 300}, ALL, 30, [30, 1]),
+        ({1: 100, 30: 105}, {}, NO_END, 30, []),  # many more are to come
+        ({1: 100, 30: 140}, {}, NO_END, 1, []),
     ],
 )
-def test_all_rows_are_tested_where_the_linear_model_is_near(wrong, others, found, asked):
+def test_all_rows_are_tested_where_the_linear_model_is_near(wrong, others, more, found, asked):
     trials, clf = KnownTrials(wrong, others), MultiplaneClassifier()
     clf.trials_ = []
     search = Search({"n_hyperplanes": (1, 30), "scale": (1,), "alpha": (1,)}, trials.wrong, id)
     best = search.trial({"n_hyperplanes": 30, "scale": 1, "alpha": 1})
-    assert clf._or_linear(best, search, trials).settings["n_hyperplanes"] == found
+    assert clf._or_linear(best, search, trials, more).settings["n_hyperplanes"] == found
     assert trials.asked == asked
     assert len(clf.trials_) == len(asked)
+    search.deadline = 0.0
+    assert clf._or_linear(best, search, None, more) is best, "no trial begins after the deadline"
 
 
 def test_lambda_follows_the_number_of_steps():
@@ -317,7 +328,35 @@ def test_lambda_follows_the_number_of_steps():
     assert longer.alpha_ == pytest.approx(clf.alpha_ * clf.n_iter_ / 200)
     given = MultiplaneClassifier(4, alpha=1e-5, max_iter=3, random_state=0).fit(X, y)
     assert given.alpha_ == 1e-5
+    # Many classes have fewer hyperplanes, by the number of their rows, and passes are more.
+    X = np.random.RandomState(0).standard_normal((3000, 60))
+    y = np.r_[np.zeros(1500, int), np.arange(1500) % 50]
+    many = MultiplaneClassifier(90, scale="standard", random_state=0).fit(X, y)
+    assert round(many.alpha_ * 3000 * many.n_iter_, 9) in (0.3, 3.0, 30.0, 300.0)
     assert {trial["alpha"] for trial in given.trials_} == {1e-5}
+
+
+def test_the_search_begins_with_the_scale_that_is_likely():
+    X = np.random.RandomState(0).standard_normal((2000, 6))
+    y = (X[:, 0] > 0).astype(int)
+    units = np.array([1, 1, 1, 1, 1, 100.0])
+    for data, scale in [(X, "uniform"), (X * units, "standard"), (csr(X * units), "standard"),
+                        (np.c_[X, np.zeros((2000, 9))], "uniform")]:  # fmt: skip
+        clf = MultiplaneClassifier(2, alpha=1e-4, max_iter=1, random_state=0).fit(data, y)
+        assert clf.trials_[0]["scale"] == scale
+
+
+def test_streams_without_an_end():
+    """Small blocks of a stream of unknown length tell nothing of how long it is."""
+    X, y = make_checkerboard(3, 3, n=22_000, random_state=0)
+    blocks = ((X[i : i + 100], y[i : i + 100]) for i in range(0, 20_000, 100))
+    stream = MultiplaneClassifier(random_state=0).fit_stream(blocks)
+    online = MultiplaneClassifier(random_state=0).partial_fit(
+        X[:20_000], y[:20_000], classes=[0, 1]
+    )
+    for clf in (stream, online):
+        assert round(clf.alpha_ * 1e6, 9) in (0.3, 3.0, 30.0, 300.0)
+        assert clf.score(X[20_000:], y[20_000:]) > 0.97
 
 
 def test_all_parts_are_tested_further():
@@ -330,7 +369,9 @@ def test_all_parts_are_tested_further():
     settings = {"scale": "standard", "alpha": 3.0, "n_hyperplanes": 2}
     wrong = [Trial(settings, *one.wrong(settings)) for one in trials]
     assert wrong[0].n_tested < wrong[1].n_tested == 400
+    kept = set(trials[0]._rows)
     assert trials[0].further(wrong[0]) == wrong[1]
+    assert set(trials[0]._rows) == kept
 
 
 @pytest.mark.parametrize(("n", "n_sample"), [(600, 600), (30_000, 10_000), (600_000, 100_000)])
@@ -583,6 +624,10 @@ def test_features_far_from_zero():
     with pytest.warns(UserWarning, match="column 0 lies 3e\\+06 standard deviations from zero"):
         clf = MultiplaneClassifier(random_state=0).fit(X, y)
     assert clf.score(X, y) > 0.9
+    X[:, 0] = 1e9  # nothing is lost of what does not vary
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MultiplaneClassifier(random_state=0, scale="uniform").fit(X, y)
 
 
 def test_trials_know_of_weights():

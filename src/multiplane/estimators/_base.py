@@ -541,6 +541,7 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     _can_widen: ClassVar[bool] = False
     # While a source is learnt from: how many rows it may have, and passes over them.
     _expected: tuple[int, int] | None = None
+    _length_known = True  # of a stream
     scaler_: Scaling | None
 
     def _resize(self, n_features: int) -> None:

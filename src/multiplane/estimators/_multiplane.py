@@ -41,8 +41,10 @@ _ROWS_A_ROUND = 4_096  # of all parts, at least
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _TRIAL_WORK, _TRIAL_PASSES = 4e9, 25
+_LONG = 1_000_000  # rows of a stream of which nobody knows how long it is
 _SAMPLE_NUMBERS = 1 << 26  # in a sample of more than 40,000 rows: 256 MB
 _MANY_TESTED = 10_000
+_MANY_TIMES = 30  # the median spread of features: not all are in one unit
 _STREAM_BYTES = 2e9  # of a source to be read altogether, for max_iter="auto"
 _FAR = 1e5  # standard deviations from zero: two digits are left
 _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
@@ -55,7 +57,7 @@ _WAYS: dict[str, tuple[Any, ...]] = {
     "n_hyperplanes": (1, 2, 8, 30, 90, 270),
 }
 _BEGIN = {"scale": "uniform", "alpha": 3.0, "n_hyperplanes": 30}
-_FAR_BEHIND, _CLEARLY = 3.0, 2.0  # standard errors
+_FAR_BEHIND, _CLEARLY, _CHANCE = 3.0, 2.0, 1.5  # standard errors
 # Without trials, for the first rows of a stream, which are seen several times.
 _WHILE_OPENING = {"alpha": 1e-4, "n_hyperplanes": 8}
 _OPENING_PASSES = 10
@@ -137,7 +139,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     settings_ : dict of what was chosen for ``n_hyperplanes``, ``alpha`` and ``scale``
     trials_ : list of dictionaries: settings tried, and their ``error`` on held-out rows of the
         sample. One setting is changed after the other as long as it helps; fewer hyperplanes must
-        be clearly better, for a trial sees fewer rows than `fit`
+        be clearly better, for a trial sees fewer rows than `fit`. If the linear model comes near,
+        the last two are once more that and its rival, tested on all rows of the sample
 
     Notes
     -----
@@ -261,24 +264,30 @@ class MultiplaneClassifier(HyperplaneClassifier):
         X, y = examples.X.source[sample], examples.y[sample]
         weight = None if examples.weight is None else examples.weight[sample]
         self.trials_ = []
-        self.settings_ = self._choose(X, y, weight, n_classes, n_rows, random, try_settings, once)
+        chosen = self._choose(X, y, weight, n_classes, n_rows, random, try_settings, once)
+        self._scaling = Scaling.learnt(examples.X.source, rows, chosen["scale"])
+        start = _start(self._scaling(X), y, n_classes, chosen["n_hyperplanes"], random)
+        if try_settings:
+            n_steps = self._steps_wanted(n_rows, start.hyperplanes, once)
+            chosen["alpha"] = self._lambda(chosen["alpha"], n_steps)
+        self.settings_, self.alpha_ = chosen, chosen["alpha"]
         if self.verbose and self.trials_:
             self._say("chosen", self.settings_, f"for {n_rows:,} rows")
-        self._scaling = Scaling.learnt(examples.X.source, rows, self.settings_["scale"])
-        self.alpha_ = self.settings_["alpha"]
-        start = _start(self._scaling(X), y, n_classes, self.settings_["n_hyperplanes"], random)
         learner = self._learner(start, self.alpha_, n_classes)
         self._training = Training(learner, self._maker(), self._fixed_parameters())
         self._training.tally.seconds = time.perf_counter() - began
-        self._warn_of_distance()
+        self._warn_of_distance(X)
 
-    def _warn_of_distance(self) -> None:
+    def _warn_of_distance(self, X: Any) -> None:
         # In the mean a feature's standard deviation is √(4/d) after scaling.
         far = (
             np.abs(self._scaling.shift)
             * self._scaling.factor
             * np.sqrt(len(self._scaling.shift) / 4)
         )
+        for column in np.flatnonzero(far > _FAR):
+            if np.ptp(X[:, column]) == 0:  # and does not vary at all
+                far[column] = 0
         if far.max(initial=0) > _FAR:
             warnings.warn(
                 f"column {int(far.argmax())} lies {far.max():.0e} standard deviations from zero: "
@@ -297,6 +306,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         try_settings: bool,
         once: bool,
     ) -> dict[str, Any]:
+        """Settings; alpha, if it is found by trial, times the number of steps."""
         auto = self.n_hyperplanes == "auto"
         ways = {name: [getattr(self, name)] for name in _WAYS}
         for name, values in _WAYS.items():
@@ -314,6 +324,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         start: dict[str, Any] = {
             n: _BEGIN[n] if _BEGIN[n] in ways[n] else ways[n][-1] for n in ways
         }
+        if len(ways["scale"]) > 1 and not _in_one_unit(X):
+            start["scale"] = "standard"
         if sp.issparse(X) and X.shape[1] > n_rows and auto:  # text is linear, and trials are long
             start["n_hyperplanes"] = 1
         open_questions = any(len(values) > 1 for values in ways.values())
@@ -322,13 +334,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
             return {n: rough[n] if len(ways[n]) > 1 else start[n] for n in ways}
         parts = folds(y, random) if open_questions else []
         if not parts:
-            scale = "standard" if len(ways["scale"]) > 1 else start["scale"]
-            n_steps = self._steps_wanted(n_rows, n_classes * start["n_hyperplanes"], X, once)
-            return {**start, "scale": scale, "alpha": self._lambda(start["alpha"], n_steps)}
+            return start
         n_parts = enough(parts)
         work = len(y) * start["n_hyperplanes"] * n_classes * (X.shape[1] + 1)
         if not sp.issparse(X) and work > _TRIAL_WORK / 8:  # eight passes are enough to wait for
-            n_parts = 1
+            parts, n_parts = parts[:1], 1
         trials = Trials(self, X, y, weight, n_classes, parts, n_parts, new_seed(random))
         now = time.perf_counter()  # of little time, half is for trials
         deadline = now + (getattr(self, "_deadline", np.inf) - now) / 2
@@ -340,38 +350,43 @@ class MultiplaneClassifier(HyperplaneClassifier):
         search = Search(ways, trials.wrong, tried, caution, deadline)
         found = search.walk(start, ways)
         if auto and found.settings["n_hyperplanes"] > 1:
-            found = self._or_linear(found, search, trials)
+            more = np.inf if once or not self._length_known else n_rows / len(y)
+            found = self._or_linear(found, search, trials, more)
         chosen = dict(found.settings)
         if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
             chosen["n_hyperplanes"] = min(more, most)
-        n_steps = self._steps_wanted(n_rows, n_classes * chosen["n_hyperplanes"], X, once)
-        chosen["alpha"] = self._lambda(chosen["alpha"], n_steps)
         return chosen
 
-    def _steps_wanted(self, n_rows: int, n_hyperplanes: int, X: Any, once: bool) -> int:
+    def _steps_wanted(self, n_rows: int, hyperplanes: NDArray[Any], once: bool) -> int:
+        if once or not self._length_known:
+            return max(n_rows, _LONG)
         if self._expected is not None and self._expected[1]:
             return n_rows * self._expected[1]
-        if once:  # a stream has no end: as if it were a trial
-            return n_rows * _TRIAL_PASSES
-        return n_rows * self._passes_wanted(n_rows, n_hyperplanes, X.shape[1])
+        return n_rows * self._passes_wanted(n_rows, len(hyperplanes), hyperplanes.shape[1] - 1)
 
     def _lambda(self, alpha: float, n_steps: int) -> float:
         return alpha / n_steps if isinstance(self.alpha, str) else alpha
 
-    def _or_linear(self, best: Trial, search: Search, trials: Trials) -> Trial:
+    def _or_linear(self, best: Trial, search: Search, trials: Trials, more: float) -> Trial:
         """The linear model is worth a search of its own, unless it is far behind. If it is not
-        clear then which is better, all rows of the sample are tested."""
+        clear then which is better, all rows of the sample are tested. There are to be `more` times
+        as many rows. If these are all, the linear model is the one to take unless it is worse by
+        more than chance; of a stream without an end, only if it is clearly better."""
+        if search.late:
+            return best
         linear = search.trial({**best.settings, "n_hyperplanes": 1})
         if best.beats(linear, _FAR_BEHIND):
             return best
-        both = [best, search.walk(linear.settings, ("scale", "alpha"))]
-        unclear = not any(a.beats(b, _CLEARLY) for a, b in (both, both[::-1]))
-        if unclear and trials.n_parts < len(trials.parts) and not search.late:
-            both = [trials.further(trial) for trial in both]
-            for trial in both:
+        linear = search.walk(linear.settings, ("scale", "alpha"))
+        if more == np.inf:
+            return linear if linear.beats(best, _CLEARLY) else best
+        clear = best.beats(linear, _CLEARLY) or linear.beats(best, _CLEARLY)
+        if not clear and trials.n_parts < len(trials.parts) and not search.late:
+            best, linear = trials.further(best), trials.further(linear)
+            for trial in (best, linear):
                 self._tried(trials, trial)
-        return min(both, key=lambda trial: trial.error)
+        return best if best.beats(linear, 0.0 if more > 1 else _CHANCE) else linear
 
     def _tried(self, trials: Trials, trial: Trial) -> None:
         n_steps = trials.n_steps[trial.settings["n_hyperplanes"]]
@@ -599,9 +614,15 @@ class Trials:
         return self._wrong(settings, range(self.n_parts))
 
     def further(self, trial: Trial) -> Trial:
-        """With the parts that have not been tested yet."""
-        n_wrong, n_tested = self._wrong(trial.settings, range(self.n_parts, len(self.parts)))
-        return Trial(trial.settings, trial.n_wrong + n_wrong, trial.n_tested + n_tested)
+        """With the parts that have not been tested yet, which are not kept."""
+        n_wrong, n_tested = trial.n_wrong, trial.n_tested
+        for number in range(self.n_parts, len(self.parts)):
+            wrong, tested = self._wrong(trial.settings, [number])
+            n_wrong, n_tested = n_wrong + wrong, n_tested + tested
+            for kept in (self._rows, self._starts):
+                for key in [key for key in kept if key[0] == number]:
+                    del kept[key]
+        return Trial(trial.settings, n_wrong, n_tested)
 
     def _wrong(self, settings: dict[str, Any], numbers: Iterable[int]) -> tuple[float, float]:
         n_wrong = n_tested = 0.0
@@ -641,6 +662,16 @@ def _start(
 ) -> Start:
     numbers = np.minimum(number, np.bincount(y, minlength=n_classes) // _ROWS_A_HYPERPLANE)
     return tangents(X, y, n_classes, np.maximum(numbers, 1), random)
+
+
+def _in_one_unit(X: Any) -> bool:
+    """Whether no feature varies very much more than most do; by a thousand of the rows."""
+    some = X[:: max(1, X.shape[0] // 1000)].astype(np.float64)
+    some = some if sp.issparse(some) else some - some.mean(axis=0)
+    squares = some.multiply(some) if sp.issparse(some) else some**2
+    spread = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
+    spread = spread[spread > 0]
+    return len(spread) == 0 or bool(spread.max() <= _MANY_TIMES * np.median(spread))
 
 
 def _size(n_hyperplanes: int, n_features: int) -> int:

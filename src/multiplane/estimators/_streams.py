@@ -139,6 +139,7 @@ class StreamTraining:
     def _end(self, reason: str) -> None:
         estimator = self.estimator
         vars(estimator).pop("_expected", None)
+        vars(estimator).pop("_length_known", None)
         if not hasattr(estimator, "_training"):
             return
         if estimator._can_widen and self.position.width < estimator.n_features_in_:
@@ -277,6 +278,7 @@ class StreamTraining:
             share = min(1.0, window.bytes_read / self.source.n_bytes)
         n_rows = max(window.rows.n_rows, round(window.rows.n_rows / max(share, 1e-9)))
         self.estimator._expected = n_rows, self.plan.max_iter
+        self.estimator._length_known = bool(self.source.n_rows or self.source.n_bytes)
 
     def _learn_piece(self, piece: Block) -> None:
         classes = None
