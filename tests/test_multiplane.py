@@ -301,7 +301,7 @@ SOME, ALL, NO_END = 2.0, 1.0, np.inf  # rows beside those of the sample
         ({1: 105, 30: 100}, {1: 330, 30: 300}, SOME, 30, [30, 1]),
         ({1: 105, 30: 100}, {1: 300, 30: 300}, SOME, 30, [30, 1]),
         ({1: 105, 30: 100}, {1: 300, 30: 300}, ALL, 1, [30, 1]),  # within chance
-        ({1: 105, 30: 100}, {1: 400, 30: 300}, ALL, 30, [30, 1]),
+        ({1: 105, 30: 100}, {1: 330, 30: 300}, ALL, 30, [30, 1]),
         ({1: 100, 30: 105}, {}, NO_END, 30, []),  # many more are to come
         ({1: 100, 30: 140}, {}, NO_END, 1, []),
     ],
@@ -314,6 +314,11 @@ def test_all_rows_are_tested_where_the_linear_model_is_near(wrong, others, more,
     assert clf._or_linear(best, search, trials, more).settings["n_hyperplanes"] == found
     assert trials.asked == asked
     assert len(clf.trials_) == len(asked)
+    few = [
+        Trial({**best.settings, "n_hyperplanes": n}, wrong, 100) for n, wrong in ((30, 10), (1, 14))
+    ]
+    search.trials, trials.n_parts = few, 4
+    assert clf._or_linear(few[0], search, trials, ALL) is few[1], "four rows of a hundred"
     search.deadline = 0.0
     assert clf._or_linear(best, search, None, more) is best, "no trial begins after the deadline"
 

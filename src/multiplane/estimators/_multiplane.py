@@ -57,7 +57,8 @@ _WAYS: dict[str, tuple[Any, ...]] = {
     "n_hyperplanes": (1, 2, 8, 30, 90, 270),
 }
 _BEGIN = {"scale": "uniform", "alpha": 3.0, "n_hyperplanes": 30}
-_FAR_BEHIND, _CLEARLY, _CHANCE = 3.0, 2.0, 1.5  # standard errors
+_FAR_BEHIND, _CLEARLY, _BY_CHANCE, _OF_FEW = 3.0, 2.0, 0.5, 1.5  # standard errors
+_FEW_TESTED = 250  # rows
 # Without trials, for the first rows of a stream, which are seen several times.
 _WHILE_OPENING = {"alpha": 1e-4, "n_hyperplanes": 8}
 _OPENING_PASSES = 10
@@ -386,7 +387,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
             best, linear = trials.further(best), trials.further(linear)
             for trial in (best, linear):
                 self._tried(trials, trial)
-        return best if best.beats(linear, 0.0 if more > 1 else _CHANCE) else linear
+        chance = 0.0 if more > 1 else _OF_FEW if best.n_tested < _FEW_TESTED else _BY_CHANCE
+        return best if best.beats(linear, chance) else linear
 
     def _tried(self, trials: Trials, trial: Trial) -> None:
         n_steps = trials.n_steps[trial.settings["n_hyperplanes"]]
