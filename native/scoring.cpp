@@ -14,10 +14,9 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kScores = 4096;  // that stay in the first-level cache: 16 KiB
 
-// Calls use(i, row i, its scores) for the rows [begin, end), or use(k, row order[k], its scores) where there
-// is an order. Full rows go in blocks, so that a tile,
-// once in the cache, serves many of them. Where tiles are many none stays for so long: there, blocks
-// are short, so that at least their scores do.
+// Calls use(i, row i, its scores) for the rows [begin, end), or use(k, row order[k], its scores) where
+// there is an order. Full rows go in blocks, so that a tile, once in the cache, serves many of them.
+// Where tiles are many none stays for so long: there, blocks are short, so that at least their scores do.
 //
 // With a `largest` above zero a row's values are checked when it is met; false if one fails.
 template <class Use>

@@ -287,14 +287,20 @@ def test_blocks_in_which_classes_appear(kind, sharing):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("growth", [0.0, 0.4])
+@pytest.mark.parametrize("growth", [0.0, 0.9])
 def test_blocks_in_which_hyperplanes_are_born(kind, growth):
+    """Most rows are easy, so that blocks are long; some have another label, so that there are
+    births."""
     random = np.random.RandomState(1)
-    X = random.standard_normal((600, 10)).astype(np.float32)
-    y = (np.floor(2 * X[:, :2]).sum(axis=1) % 3).astype(np.int32)
-    learners = [pair(10, 3, average=True, growth=growth, growth_decay=0.99)[0] for _ in range(2)]
+    X = random.standard_normal((4000, 10)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(np.int32)
+    X[:, 0] += np.where(y, 1, -1)
+    y[random.random_sample(4000) < 0.1] = 2
+    learners = [pair(10, 3, average=True, growth=growth, growth_decay=0.999)[0]
+                for _ in range(2)]  # fmt: skip
     assert_rows_one_by_one_give_the_same(learners, X, y, kind)
-    assert len(learners[0]) > 4
+    # A duplicate is then in another tile than what it is a copy of.
+    assert len(learners[0]) > (64 if growth else 2)
 
 
 @pytest.mark.parametrize("sharing", [0.0, 0.7, 3.0])
