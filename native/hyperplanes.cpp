@@ -94,6 +94,20 @@ bool Hyperplanes::resize(std::int64_t n_features) {
   return true;
 }
 
+void Hyperplanes::add_row_to_tile(int tile, const Row& x, const float* c) {
+  const int first = tile * kTile;
+  const bool full = x.kind == Row::Kind::dense && !x.is_picked();
+  const auto n = std::count_if(c, c + kTile, [](float part) { return part != 0.0f; });
+  if (full && n > 1 && stride(first) == kTile) {
+    loops().add_dense_tile(lane(first), x.values, x.n_values, c);
+    float* constant = lane(first) + n_features_ * kTile;
+    for (int i = 0; i < kTile; ++i) constant[i] += c[i] * bias_;
+    return;
+  }
+  for (int i = 0; i < kTile; ++i)
+    if (c[i] != 0.0f) add_row(first + i, x, c[i]);
+}
+
 std::vector<double> Hyperplanes::squared_norms() const {
   std::vector<double> norms;
   for (int first = 0; first < size_; first += kTile) {

@@ -55,6 +55,10 @@ class Hyperplanes {
     lane(i)[n_features_ * stride(i)] += c * bias_;
   }
 
+  // lane i += c[i] * (x, bias), for the lanes of a tile: of a full row, several go through memory as
+  // fast as one.
+  void add_row_to_tile(int tile, const Row& x, const float* c);
+
   // Of all lanes; a tile is read once.
   std::vector<double> squared_norms() const;
   double squared_norm(int i) const;

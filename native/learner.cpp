@@ -196,9 +196,17 @@ void Learner::add_to_near(const Row& x, const float* scores, int n_tiles, std::i
   const int n = loops().near(scores, u_.owner(), n_tiles, y, right, least, near_.data());
   double sum = 0;
   for (int k = 0; k < n; ++k) sum += share(near_[static_cast<std::size_t>(k)]);
-  for (int k = 0; k < n; ++k) {
-    const int lane = near_[static_cast<std::size_t>(k)];
-    if (const double part = share(lane); part > 0) add_row(lane, x, c * part / sum);
+  for (int k = 0; k < n;) {  // lanes of a tile follow each other
+    const int tile = near_[static_cast<std::size_t>(k)] / kTile;
+    float parts[kTile] = {};
+    for (; k < n && near_[static_cast<std::size_t>(k)] / kTile == tile; ++k) {
+      const int lane = near_[static_cast<std::size_t>(k)];
+      const double inner = c * share(lane) / sum / scale_;
+      parts[lane % kTile] = static_cast<float>(inner);
+      if (v_ && inner != 0) v_->add_row(lane, x, static_cast<float>(inner * average_sum_));
+    }
+    u_.add_row_to_tile(tile, x, parts);
+    changed_.add(tile);
   }
 }
 

@@ -405,6 +405,12 @@ void add_dense(float* lane, int stride, const float* x, std::int64_t n, float c)
   }
 }
 
+void add_dense_tile(float* tile, const float* x, std::int64_t n, const float* c) {
+  const F16 factors = load(c);
+  for (std::int64_t f = 0; f < n; ++f, tile += kLanes)
+    store(tile, fma(factors, splat(x[f]), load(tile)));
+}
+
 template <int Stride, class NonZeros>
 void add_sparse_by(float* lane, const NonZeros& x, float c) {
   for (std::int64_t k = 0; k < x.n; ++k) {
@@ -762,6 +768,7 @@ const Loops MP_CONCAT(loops_, MP_LEVEL) = {
     find,
     near,
     add_dense,
+    add_dense_tile,
     add_sparse<multiplane::NonZeros<std::int32_t>>,
     add_sparse<multiplane::NonZeros<std::int64_t>>,
     add_sparse<multiplane::Picked>,

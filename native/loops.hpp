@@ -98,6 +98,8 @@ struct Loops {
 
   // lane += c * x; a lane's features are as far apart as its tile has lanes, or lie close together (1)
   void (*add_dense)(float* lane, int stride, const float* x, std::int64_t n, float c);
+  // lane i += c[i] * x, for all lanes of a whole tile; the same bits
+  void (*add_dense_tile)(float* tile, const float* x, std::int64_t n, const float* c);
   void (*add_sparse32)(float* lane, int stride, const NonZeros<std::int32_t>& x, float c);
   void (*add_sparse64)(float* lane, int stride, const NonZeros<std::int64_t>& x, float c);
   void (*add_picked)(float* lane, int stride, const Picked& x, float c);

@@ -336,6 +336,30 @@ def test_start_and_sharing(simd, sharing, kind):
     np.testing.assert_allclose(learner.snapshot().weights, twin.W(), rtol=1e-3, atol=5e-3)
 
 
+@pytest.mark.parametrize("d", [1, 15, 40])
+@pytest.mark.parametrize("m", [3, 8, 16, 20, 50])  # a narrow tile, a whole one, and several
+def test_steps_shared_within_a_tile(simd, d, m):
+    """Full rows change all lanes of a tile at once, the others one after the other: same bits."""
+    random = np.random.RandomState(m)
+    X = random.standard_normal((200, d)).astype(np.float32)
+    y = random.randint(2, size=200).astype(np.int32)
+    W = random.standard_normal((m, d + 1)).astype(np.float32)
+    owner = np.sort(random.randint(2, size=m)).astype(np.int32)
+    states = []
+    for kind in ("dense", "csr32"):
+        learner, twin = pair(d, 2, per_class=1, average=True, sharing=3.0)
+        learner.start(_native.Hyperplanes(W, owner, 1.0), 400)
+        learner.learn(native_rows(X, kind), y)
+        states.append(learner.__getstate__())
+    for name in ("U", "V"):
+        np.testing.assert_array_equal(states[0][name], states[1][name])
+    twin.start(W.astype(float), owner, 400)
+    twin.learn(X.astype(float), y)
+    assert twin.updates > 50
+    # Where scores are nearly the same, rounding decides who gets more; a single step is 1.
+    np.testing.assert_allclose(states[0]["U"], twin.U, atol=2e-2)
+
+
 def test_sharing_without_a_margin_is_the_winners_alone():
     """At the first step the margin is zero in scaled space."""
     X, y = integers(1, 5, 3, seed=2)
