@@ -18,7 +18,7 @@ from multiplane.estimators import _multiplane
 from multiplane.models._scaling import Scaling
 from multiplane.solvers._selection import Search, Trial, enough, folds, progressive
 from multiplane.solvers._sgd import Annealed
-from multiplane.solvers._tangents import tangents
+from multiplane.solvers._tangents import Start, tangents
 
 FIXED = {"n_hyperplanes": 4, "alpha": 1e-5, "scale": "standard"}
 
@@ -606,11 +606,44 @@ def test_steps_shrink_in_the_second_half():
     learner = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)._training.learner
     annealed, rates, sharings = Annealed(2.0, n_passes=8), [], []
     for _ in range(8):
-        annealed.prepare(learner, None)
+        annealed.prepare(learner, Examples(Matrix(X), y.astype(np.int32)))
         rates.append(learner.rate)
         sharings.append(learner.sharing)
     assert rates == [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
     assert sharings == [2, 1.5, 1, 0.5, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("n_passes", [1, 2, 7, 8])
+def test_whom_no_row_of_its_class_prefers_is_dropped_at_half_time(n_passes):
+    """Class 0 has two hyperplanes, of which its rows prefer one, but for a row that is left out;
+    class 1 has one; class 2, without rows, keeps both of its own."""
+    W = np.array([[2, 0], [1, 0], [-1, 0], [-9, 1], [-9, 2]], dtype=np.float32)
+    learner = MultiplaneClassifier()._learner(
+        Start(W, np.array([0, 0, 1, 2, 2], dtype=np.int32), 1.0), 1e-3, 3
+    )
+    X = np.array([[1], [2], [-1], [-3]], dtype=np.float32)
+    examples = Examples(Matrix(X), np.array([0, 0, 1, 0], dtype=np.int32), None, np.arange(3))
+    annealed, sizes = Annealed(0.0, n_passes), []
+    for _ in range(n_passes):
+        annealed.prepare(learner, examples)
+        sizes.append(len(learner))
+    half = -(-n_passes // 2)
+    assert sizes == [5] * half + [4] * (n_passes - half)
+    assert list(learner.snapshot().owner) == ([0, 0, 1, 2, 2] if n_passes == 1 else [0, 1, 2, 2])
+
+
+def test_half_of_the_work_where_few_rows_are_left_to_learn():
+    """Clouds far apart need hardly a step in the end, and more passes would do nothing."""
+    random = np.random.RandomState(0)
+    y = random.randint(2, size=2000)
+    X = random.standard_normal((2000, 9)) + 5 * y[:, None]
+    far = MultiplaneClassifier(8, random_state=0).fit(X, y)
+    mixed = np.where(random.random_sample(2000) < 0.3, 1 - y, y)
+    near = MultiplaneClassifier(8, random_state=0).fit(X, mixed)
+    wide = {"n_rows": 10_000, "n_hyperplanes": 100, "n_features": 399}
+    assert (far._passes_wanted(**wide), near._passes_wanted(**wide)) == (25, 50)
+    given = far.set_params(alpha=1e-4, scale="standard").fit(X, y)
+    assert given._passes_wanted(**wide) == 50, "what trials of another fit have told is forgotten"
 
 
 def test_early_stopping_waits_for_small_steps():

@@ -862,5 +862,5 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
 
 def _is_learnt(name: str) -> bool:
-    learnt = ("_training", "_opening", "_scaling", "_n_passes")
+    learnt = ("_training", "_opening", "_scaling", "_work", "_n_passes")
     return name in learnt or (name.endswith("_") and not name.startswith("_"))

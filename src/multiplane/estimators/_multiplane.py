@@ -30,6 +30,7 @@ from multiplane.estimators._training import Training
 from multiplane.models._hyperplanes import HyperplaneModel
 from multiplane.models._scaling import Scaling
 from multiplane.solvers._engine import Engine
+from multiplane.solvers._leading import leading, products
 from multiplane.solvers._mixing import Rule
 from multiplane.solvers._selection import Fold, Search, Trial, enough, folds
 from multiplane.solvers._sgd import Annealed, Assignment, Settings, annealed
@@ -40,6 +41,7 @@ _ROWS_A_HYPERPLANE = 8  # in a class, at least, at the start
 _ROWS_A_ROUND = 4_096  # of all parts, at least
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
+_FEW_STEPS = 0.15  # of the rows in the last pass of a trial: then half of that is enough
 _TRIAL_WORK, _TRIAL_PASSES = 4e9, 25
 _LONG = 1_000_000  # rows of a stream of which nobody knows how long it is
 _SAMPLE_NUMBERS = 1 << 26  # in a sample of more than 40,000 rows: 256 MB
@@ -59,6 +61,11 @@ _WAYS: dict[str, tuple[Any, ...]] = {
 _BEGIN = {"scale": "uniform", "alpha": 3.0, "n_hyperplanes": 30}
 _FAR_BEHIND, _CLEARLY, _BY_CHANCE, _OF_FEW = 3.0, 2.0, 0.5, 1.5  # standard errors
 _FEW_TESTED = 250  # rows
+# Trials see rows by an eighth as many directions, if these have so much of the variance, and so
+# many rows to be found by; a small model tells whether they will do.
+_FEATURES_A_DIRECTION, _LEAST_DIRECTIONS, _MOST_DIRECTIONS = 8, 8, 128
+_LEAST_VARIANCE, _ROWS_A_FEATURE = 0.9, 4
+_SMALL, _SMALL_PASSES = 8, 8
 # Without trials, for the first rows of a stream, which are seen several times.
 _WHILE_OPENING = {"alpha": 1e-4, "n_hyperplanes": 8}
 _OPENING_PASSES = 10
@@ -188,6 +195,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
     settings_: dict[str, Any]
     trials_: list[dict[str, Any]]
     _scaling: Scaling
+    _work = _WORK  # of a training
     _n_passes: int
     _opening: Opening | None
 
@@ -245,7 +253,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _passes_wanted(self, n_rows: int, n_hyperplanes: int, n_features: int) -> int:
         if isinstance(self.max_iter, str):
-            return _passes(20, _WORK / (n_rows * _size(n_hyperplanes, n_features)), 100)
+            return _passes(20, self._work / (n_rows * _size(n_hyperplanes, n_features)), 100)
         return int(self.max_iter)
 
     def _begin(
@@ -264,7 +272,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         sample = _sample(examples.y, rows, random, self._sample_size(n_rows, examples.X.shape[1]))
         X, y = examples.X.source[sample], examples.y[sample]
         weight = None if examples.weight is None else examples.weight[sample]
-        self.trials_ = []
+        self.trials_, self._work = [], _WORK
         chosen = self._choose(X, y, weight, n_classes, n_rows, random, try_settings, once)
         self._scaling = Scaling.learnt(examples.X.source, rows, chosen["scale"])
         start = _start(self._scaling(X), y, n_classes, chosen["n_hyperplanes"], random)
@@ -343,10 +351,11 @@ class MultiplaneClassifier(HyperplaneClassifier):
         trials = Trials(self, X, y, weight, n_classes, parts, n_parts, new_seed(random))
         now = time.perf_counter()  # of little time, half is for trials
         deadline = now + (getattr(self, "_deadline", np.inf) - now) / 2
-        caution = {"alpha": (0.0, 0.5)}
-        if len(parts[0][1]) >= _MANY_TESTED:
-            # Then a larger number that is better is so, and more rows are to come.
-            caution["n_hyperplanes"] = (1.5, 0.0)
+        trials.project(start)
+        # Three times as many take three times as long. If many rows are tested a larger number that
+        # is better is so, and more rows are to come.
+        many = len(parts[0][1]) >= _MANY_TESTED
+        caution = {"alpha": (0.5, 0.5), "n_hyperplanes": (1.5, 0.0 if many else 1.0)}
         tried = partial(self._tried, trials)
         search = Search(ways, trials.wrong, tried, caution, deadline)
         found = search.walk(start, ways)
@@ -354,6 +363,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
             more = np.inf if once or not self._length_known else n_rows / len(y)
             found = self._or_linear(found, search, trials, more)
         chosen = dict(found.settings)
+        if trials.steps_of(found) < _FEW_STEPS:
+            self._work = _WORK / 2
         if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
             chosen["n_hyperplanes"] = min(more, most)
@@ -439,7 +450,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _assignment(
         self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
     ) -> Assignment:
-        return Annealed(float(self.sharing), self._n_passes)
+        return Annealed(float(self.sharing), self._n_passes, self._n_threads())
 
     def _as_learnt(self, examples: Examples) -> Examples:
         matrix = Matrix(self._scaling(examples.X.source))
@@ -611,6 +622,8 @@ class Trials:
         self._rows: dict[Any, tuple[Any, Any]] = {}  # scaled, to train and to test
         self._starts: dict[Any, Start] = {}
         self.n_steps: dict[int, int] = {}  # by hyperplanes a class
+        self._last_steps: dict[tuple[Any, ...], float] = {}  # by settings
+        self.projected = False
 
     def wrong(self, settings: dict[str, Any]) -> tuple[float, float]:
         return self._wrong(settings, range(self.n_parts))
@@ -626,37 +639,91 @@ class Trials:
                     del kept[key]
         return Trial(trial.settings, n_wrong, n_tested)
 
+    def steps_of(self, trial: Trial) -> float:
+        """The share of rows that were still learnt in its last pass."""
+        return self._last_steps[tuple(trial.settings.values())]
+
+    def project(self, settings: dict[str, Any]) -> None:
+        """From now on rows have fewer features, if these hold most of their variance and a small
+        model learns something, as well by them as by all: neither worse, for want of the others,
+        nor better, because the others mislead it. Else a model that has them all may want other
+        settings."""
+        scale = settings["scale"]
+        all_features = self._scaled(0, scale)
+        some = self._fewer(*all_features)
+        if some[0].shape == all_features[0].shape:
+            return
+        small = {**settings, "n_hyperplanes": min(_SMALL, settings["n_hyperplanes"])}
+        wrong = []
+        for rows in (all_features, some):
+            self._starts.clear()
+            self._rows = {(0, scale): rows}
+            wrong.append(self._mistakes(small, 0, _SMALL_PASSES))
+        y = self.y[self.parts[0][1]]
+        n_wrong = [np.count_nonzero(w) for w in wrong]
+        learns = max(n_wrong) <= (len(y) - np.bincount(y).max()) / 2  # of what guessing gets wrong
+        differ = _FAR_BEHIND * np.sqrt(np.count_nonzero(wrong[0] != wrong[1]))
+        self.projected = bool(learns and abs(n_wrong[0] - n_wrong[1]) <= differ)
+        if not self.projected:
+            self._starts.clear()
+            self._rows = {(0, scale): all_features}
+
+    def _fewer(self, learnt: Any, tested: Any) -> tuple[Any, Any]:
+        """The same rows by their leading directions, where that pays."""
+        n_rows, n_features = learnt.shape
+        few = min(n_features // _FEATURES_A_DIRECTION, _MOST_DIRECTIONS)
+        if sp.issparse(learnt) or few < _LEAST_DIRECTIONS or n_rows < _ROWS_A_FEATURE * n_features:
+            return learnt, tested
+        directions, share = leading(learnt, few, np.random.RandomState(self.seed))
+        if share < _LEAST_VARIANCE:
+            return learnt, tested
+        return products(learnt, directions), products(tested, directions)
+
     def _wrong(self, settings: dict[str, Any], numbers: Iterable[int]) -> tuple[float, float]:
         n_wrong = n_tested = 0.0
         for number in numbers:
-            train, test = self.parts[number]
-            y = self.y[train]
-            random = np.random.RandomState(self.seed)
-            key: tuple[Any, ...] = (number, settings["scale"])
-            if key not in self._rows:
-                scaling = Scaling.learnt(self.X, train, settings["scale"])
-                self._rows[key] = scaling(self.X[train]), scaling(self.X[test])
-            learnt, tested = self._rows[key]
-            key = (*key, settings["n_hyperplanes"])
-            if key not in self._starts:
-                self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
-            clf, start = self.classifier, self._starts[key]
-            wanted = _TRIAL_WORK / (len(y) * start.hyperplanes.size)
-            n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, _TRIAL_PASSES)
-            self.n_steps[settings["n_hyperplanes"]] = n_steps = len(y) * n_passes
-            alpha = clf._lambda(settings["alpha"], n_steps)
-            learner = clf._learner(start, alpha, self.n_classes)
-            weight = self.weight[train].astype(np.float32) if self.weighted else None
-            examples = Examples(Matrix(learnt), y, weight)
-            random = np.random.RandomState(self.seed)  # the same order in each trial
-            annealed = Annealed(float(clf.sharing), n_passes)
-            for _ in range(n_passes):
-                annealed.prepare(learner, examples)
-                examples.learn(learner, random.permutation(len(y)))
-            codes = HyperplaneModel.of(learner).predict(Matrix(tested), clf._n_threads())
-            n_wrong += float(self.weight[test][codes != self.y[test]].sum())
-            n_tested += float(self.weight[test].sum())
+            weight = self.weight[self.parts[number][1]]
+            n_wrong += float(weight[self._mistakes(settings, number)].sum())
+            n_tested += float(weight.sum())
         return n_wrong, n_tested
+
+    def _mistakes(
+        self, settings: dict[str, Any], number: int, most_passes: int = _TRIAL_PASSES
+    ) -> NDArray[np.bool_]:
+        """Which of the rows that part `number` tests are wrong."""
+        clf, (train, test) = self.classifier, self.parts[number]
+        y = self.y[train]
+        random = np.random.RandomState(self.seed)
+        learnt, tested = self._scaled(number, settings["scale"])
+        key = number, settings["scale"], settings["n_hyperplanes"]
+        if key not in self._starts:
+            self._starts[key] = _start(learnt, y, self.n_classes, key[-1], random)
+        start = self._starts[key]
+        # As many as with all features.
+        wanted = _TRIAL_WORK / (len(y) * _size(len(start.owner), self.X.shape[1]))
+        n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, most_passes)
+        self.n_steps[settings["n_hyperplanes"]] = n_steps = len(y) * n_passes
+        learner = clf._learner(start, clf._lambda(settings["alpha"], n_steps), self.n_classes)
+        weight = self.weight[train].astype(np.float32) if self.weighted else None
+        examples = Examples(Matrix(learnt), y, weight)
+        random = np.random.RandomState(self.seed)  # the same order in each trial
+        annealed = Annealed(float(clf.sharing), n_passes, clf._n_threads())
+        for _ in range(n_passes):
+            annealed.prepare(learner, examples)
+            counts = examples.learn(learner, random.permutation(len(y)))
+        self._last_steps[tuple(settings.values())] = counts["updates"] / len(y)
+        codes = HyperplaneModel.of(learner).predict(Matrix(tested), clf._n_threads())
+        wrong: NDArray[np.bool_] = codes != self.y[test]
+        return wrong
+
+    def _scaled(self, number: int, scale: str | None) -> tuple[Any, Any]:
+        key = number, scale
+        if key not in self._rows:
+            train, test = self.parts[number]
+            scaling = Scaling.learnt(self.X, train, scale)
+            rows = scaling(self.X[train]), scaling(self.X[test])
+            self._rows[key] = self._fewer(*rows) if self.projected else rows
+        return self._rows[key]
 
 
 def _start(

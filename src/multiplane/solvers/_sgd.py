@@ -68,17 +68,29 @@ class Online:
 
 class Annealed(Online):
     """As Online. In the first half of the passes fewer and fewer hyperplanes share a step; in the
-    second half, when it is the winners' alone, it gets smaller and smaller."""
+    second half, when it is the winners' alone, it gets smaller and smaller. Who is the best of its
+    class for no row then would never again come nearer to one, and is dropped."""
 
-    def __init__(self, sharing: float, n_passes: int) -> None:
-        self.sharing, self.n_passes = sharing, n_passes
+    def __init__(self, sharing: float, n_passes: int, n_threads: int = 1) -> None:
+        self.sharing, self.n_passes, self.n_threads = sharing, n_passes, n_threads
         self._n_begun = 0
 
     def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
         done = self._n_begun / self.n_passes
+        if self._n_begun and self._n_begun == -(-self.n_passes // 2):
+            _keep_best(learner, examples, self.n_threads)
         learner.sharing, learner.rate = annealed(self.sharing, done)
         self._n_begun += 1
         return None
+
+
+def _keep_best(learner: _native.Learner, examples: Examples, n_threads: int) -> None:
+    """Those that are the best of their class for some row, and all of classes without rows."""
+    rows = examples.rows()
+    best = examples.assign(learner, n_threads)[rows]
+    state = learner.__getstate__()
+    kept = np.isin(state["ids"], best) | ~np.isin(state["owner"], examples.y[rows])
+    learner.keep(np.flatnonzero(kept).tolist())
 
 
 def annealed(sharing: float, done: float) -> tuple[float, float]:
