@@ -99,7 +99,7 @@ def test_trials_see_fewer_features(projected):
     clf = MultiplaneClassifier(random_state=0).fit(X[:900], y[:900])
     assert projected == [(True, 2)]
     assert clf.coef_.shape[1] == 80  # the model sees them all
-    assert clf.score(X[900:], y[900:]) > 0.97
+    assert clf.score(X[900:], y[900:]) > 0.94  # the places overlap by about 0.04
     assert clf.settings_["n_hyperplanes"] > 1
 
 

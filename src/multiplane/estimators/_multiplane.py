@@ -55,10 +55,10 @@ _MOST_NUMBERS = 1 << 24  # in a start: 64 MB
 # shrunk in the end (decision 7).
 _WAYS: dict[str, tuple[Any, ...]] = {
     "scale": ("standard", "uniform"),
-    "alpha": (0.3, 3.0, 30.0, 300.0),
+    "alpha": (0.3, 6.0, 30.0, 300.0),
     "n_hyperplanes": (1, 2, 8, 30, 90, 270),
 }
-_BEGIN = {"scale": "uniform", "alpha": 3.0, "n_hyperplanes": 30}
+_BEGIN = {"scale": "uniform", "alpha": 6.0, "n_hyperplanes": 30}
 _FAR_BEHIND, _CLEARLY, _BY_CHANCE, _OF_FEW = 3.0, 2.0, 0.5, 1.5  # standard errors
 _FEW_TESTED = 250  # rows
 # Trials see rows by an eighth as many directions, if these have so much of the variance, and so
@@ -126,7 +126,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
         takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
-        Regularisation, λ. "auto" tries 0.3, 3, 30 and 300 divided by the number of steps on a
+        Regularisation, λ. "auto" tries 0.3, 6, 30 and 300 divided by the number of steps on a
         sample, as long as the next one is better.
     scale : {"auto", "standard", "uniform"} or None, default="auto"
         How features are brought to a common scale, inside: "standard" gives all of them the same
