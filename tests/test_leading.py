@@ -43,6 +43,17 @@ def test_rows_without_so_many_directions():
     assert share == 0
 
 
+@pytest.mark.parametrize("unit", [2.0**-90, 2.0**-40, 2.0**20, 2.0**46])
+def test_units_do_not_matter(unit):
+    """Squares of such numbers, added up, leave float32 or what the scorer takes."""
+    X = np.random.RandomState(0).standard_normal((300, 40)).astype(np.float32)
+    (found, share), (same, as_much) = (
+        leading(rows.astype(np.float32), 6, np.random.RandomState(1)) for rows in (X, X * unit)
+    )
+    np.testing.assert_array_equal(found, same)
+    assert share == as_much
+
+
 def test_inner_products():
     random = np.random.RandomState(0)
     A, B = (random.standard_normal((n, 33)).astype(np.float32) for n in (7, 20))
@@ -101,6 +112,14 @@ def test_trials_see_fewer_features(projected):
     assert clf.coef_.shape[1] == 80  # the model sees them all
     assert clf.score(X[900:], y[900:]) > 0.94  # the places overlap by about 0.04
     assert clf.settings_["n_hyperplanes"] > 1
+
+
+@pytest.mark.parametrize(("unit", "few"), [(1e6, True), (1e12, True), (5e13, False)])
+def test_trials_without_scaling(projected, unit, few):
+    """Coordinates of long rows could be beyond what may be learnt: then all features stay."""
+    X, y = blobs()
+    MultiplaneClassifier(scale=None, max_iter=2, random_state=0).fit(X * np.float32(unit), y)
+    assert [some for some, _ in projected] == [few]
 
 
 @pytest.mark.parametrize(

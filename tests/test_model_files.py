@@ -32,6 +32,7 @@ from multiplane import (
     GeneralizedLeastSquaresClassifier,
     MMClassifier,
     ModelFileError,
+    MultiplaneClassifier,
     PegasosClassifier,
     StagewiseLeastSquaresClassifier,
 )
@@ -172,6 +173,14 @@ def test_a_warm_start_goes_on(make):
     clf = make(random_state=0, max_iter=2, warm_start=True).fit(X, y)
     through = again(clf, training=True)
     assert learnt(through.fit(X, y)) == learnt(clf.fit(X, y))
+
+
+def test_what_trials_told_of_the_work_is_kept():
+    X, y = problem()
+    clf = MultiplaneClassifier(random_state=0, max_iter=2).fit(X, y)
+    for work in (1e10, 2e10):
+        clf._work = work
+        assert again(clf, training=True)._work == work
 
 
 @pytest.mark.parametrize("name", ["fourier", "polynomial", "logit", "subset", "patches"])

@@ -138,7 +138,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Hyperplanes this many margins below the winner, or nearer, get a share of its step. In `fit`
         it shrinks to nothing during the first half of the passes. 0: steps are the winner's alone.
     max_iter : int or "auto", default="auto"
-        Passes over the data. "auto": 20 to 100, the more the smaller data and model are.
+        Passes over the data. "auto": 20 to 100, the more the smaller data and model are, and fewer
+        where trials had little left to learn at their end.
     {common}
 
     Attributes
@@ -549,11 +550,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _looks_at_first_rows(self) -> bool:
         return True
 
-    def _stream_goes_on(self, done: float) -> None:
-        if hasattr(self, "_training"):
-            self._hyperplane_learner.sharing, self._hyperplane_learner.rate = annealed(
-                float(self.sharing), done
-            )
+    def _learner_settings(self, done: float) -> dict[str, Any]:
+        sharing, rate = annealed(float(self.sharing), done)
+        return {"sharing": sharing, "rate": rate}
 
     def _stream_ended(self, rows: Iterable[Any] | None) -> None:
         if rows is not None:
@@ -593,7 +592,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
                 anew._training.learner.relabel(code, len(anew.classes_))
         anew._opening = opening if opening.n_rows < _OPENING else None
         learnt = ("classes_", "settings_", "trials_", "alpha_", "_training", "_scaling", "_opening")
-        for name in learnt:
+        for name in (*learnt, "_work"):
             setattr(self, name, getattr(anew, name))
         if later is not None:
             super()._learn_stream(later, recorder)
@@ -675,7 +674,8 @@ class Trials:
         if sp.issparse(learnt) or few < _LEAST_DIRECTIONS or n_rows < _ROWS_A_FEATURE * n_features:
             return learnt, tested
         directions, share = leading(learnt, few, np.random.RandomState(self.seed))
-        if share < _LEAST_VARIANCE:
+        longest = max(float(np.abs(rows).max(initial=0)) for rows in (learnt, tested))
+        if share < _LEAST_VARIANCE or longest * np.sqrt(n_features) > _native.LARGEST:
             return learnt, tested
         return products(learnt, directions), products(tested, directions)
 

@@ -60,6 +60,7 @@ def training_of(model: Any) -> dict[str, Any]:
         state["_opening"] = model._opening
     if isinstance(model, MultiplaneClassifier):
         state |= {"_scaling": model._scaling, "_n_passes": getattr(model, "_n_passes", None)}
+        state |= {"_work": float(model._work)}
     return state
 
 
@@ -79,12 +80,16 @@ def finish(made: Any, parts: Fitted, attributes: dict[str, Any], training: Any) 
         kind = MultiplaneOpening if isinstance(made, MultiplaneClassifier) else KernelOpening
         forms["_opening"] = (kind, type(None))
     if isinstance(made, MultiplaneClassifier):
-        forms |= {"_scaling": Scaling, "_n_passes": (int, type(None))}
+        forms |= {"_scaling": Scaling, "_n_passes": (int, type(None)), "_work": float}
+        if isinstance(training, dict):  # files of older versions do not tell
+            training = {"_work": MultiplaneClassifier._work, **training}
     state = checked_state(training, {**forms, "fixed": dict})
     if state["fixed"].keys() != made._fixed_parameters().keys():
         raise ModelFileError("its training has other fixed parameters")
     if "_scaling" in state and len(state["_scaling"].shift) != parts.n_features:
         raise ModelFileError("its training has rows of another width")
+    if not 0 < state.get("_work", 1.0) < np.inf:
+        raise ModelFileError("its training has no end")
     for name in forms.keys() - {"learner", "tally"}:
         if name != "_n_passes" or state[name] is not None:
             setattr(made, name, state[name])

@@ -30,13 +30,15 @@ def leading(X: Floats, n: int, random: np.random.RandomState) -> tuple[Floats, f
     """At most n orthonormal directions, (n, d), and their share of the variance of the rows."""
     some = X[:: -(-len(X) // _ROWS)].astype(np.float64)
     some -= np.cumsum(some, axis=0)[-1] / len(some)
+    # Sums of squares must stay in float32: by a power of two, which leaves the bits as they are.
+    some = np.ldexp(some, -int(np.frexp(np.abs(some).max(initial=0))[1]))
     rows = some.astype(np.float32)  # (s, d)
     columns = np.ascontiguousarray(rows.T)
     variance = _sum_of_squares(rows)
     found = orthonormal((random.random_sample((n, X.shape[1])) - 0.5).astype(np.float32))
     for _ in range(_ROUNDS):
         found = orthonormal(products(products(found, rows), columns))  # Q Σ x xᵀ
-    return found, _sum_of_squares(products(rows, found)) / variance if variance else 0.0
+    return found, _sum_of_squares(products(rows, found)) / variance if len(found) else 0.0
 
 
 def products(A: Floats, B: Floats) -> Floats:
