@@ -275,8 +275,12 @@ class Race:
         """Whether it can be measured and leaves some time for others."""
         if not any(r.measured for r in self.runners):  # there must be an answer
             return not alike or self.spent < self.time_budget
-        left = self.time_budget - self._reserve() - self.spent
-        return self._expected(runner, n, alike) <= _GREED * left
+        left, reserve = self.time_budget - self.spent, self._reserve()
+        expected = self._expected(runner, n, alike)
+        # With most of the rows it costs what the last training does, which must have its time even
+        # if both take twice as long as they are believed to.
+        late = self.final and n > self.n_rows / 2 and 2 * (expected + reserve) > left
+        return not late and expected <= _GREED * (left - reserve)
 
     def _expected(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> float:
         """Seconds of a measurement."""
