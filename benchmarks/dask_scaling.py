@@ -5,17 +5,19 @@
 Trains a classifier of `multiplane.dask` (AMMClassifier by default) on a cluster of one process and
 on one of two, of one thread each, alternately, on rows that the workers make themselves. The least
 time of three counts; partitions are in memory and everything has been imported beforehand. Then,
-for each round: the pickled state and result, and what the workers sent to each other and to the
-client by their own counters, beside what follows from the sizes, if deltas are as large as the
-result: the state to all workers but the one that got it first, the deltas of the partitions that
-are elsewhere than the merge, and the result to the client. `finish` may make the result smaller
-or larger than the deltas. Headers of messages are not counted.
+for each round, or for those of a pass in the mean: the pickled state and result, and what workers
+sent to each other and to the client by their own counters, beside what follows from the sizes, if
+deltas are as large as the result: the state to all workers but the one that got it first, the
+deltas of the partitions that are elsewhere than the merge, and the result to the client. `finish`
+may make the result smaller or larger than the deltas. Headers of messages are not counted.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dask.array as da
@@ -46,16 +48,25 @@ def labels(X: Any) -> Any:
 
 
 class Counting(on_dask.DaskEngine):
-    """Notes what the workers' counters say of each round."""
+    """Notes what the workers' counters say of each call, and of which rounds it was."""
 
-    counted: list[int]
+    counted: list[tuple[int, slice]]
 
     def run(self, *args: Any, **options: Any) -> Any:
-        before = self._sent()
-        found = super().run(*args, **options)
-        self.counted = [*getattr(self, "counted", []), self._sent() - before]
+        with self._counting():
+            return super().run(*args, **options)
+
+    def rounds(self, *args: Any) -> Iterator[Any]:
+        with self._counting():
+            yield from super().rounds(*args)
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        before, first = self._sent(), len(self.traffic)
+        yield
+        call = self._sent() - before, slice(first, len(self.traffic))
+        self.counted = [*getattr(self, "counted", []), call]
         type(self).last = self
-        return found
 
     def _sent(self) -> int:
         return sum(self.client.run(_sent_by).values())
@@ -109,11 +120,16 @@ def main(name: str = "AMMClassifier", n_rows: int = 5_000_000, n_columns: int = 
 
 
 def table(engine: Counting) -> None:
-    print(f"{'round':<40} {'state':>10} {'result':>10} {'sent':>12} {'predicted':>12}")
-    for entry, sent in zip(engine.traffic, engine.counted, strict=True):
-        moved = engine.n_parts - engine.n_parts // entry.n_workers
-        size = entry.state * (entry.n_workers - 1) + entry.result * (moved + 1)
-        print(f"{entry.name:<40} {entry.state:>10,} {entry.result:>10,} {sent:>12,} {size:>12,}")
+    print(f"{'rounds':<44} {'state':>10} {'result':>10} {'sent':>12} {'predicted':>12}")
+    for sent, which in engine.counted:
+        entries = engine.traffic[which]
+        n, sizes = len(entries), []
+        for entry in entries:
+            moved = engine.n_parts - engine.n_parts // entry.n_workers
+            sizes.append(entry.state * (entry.n_workers - 1) + entry.result * (moved + 1))
+        state, result = sum(e.state for e in entries) // n, sum(e.result for e in entries) // n
+        name = entries[0].name if n == 1 else f"{entries[0].name} and {n - 1} more"
+        print(f"{name:<44} {state:>10,} {result:>10,} {sent // n:>12,} {sum(sizes) // n:>12,}")
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from multiplane.data import Block
-from multiplane.solvers._engine import Here, Part, exchanges, groups, on_part
+from multiplane.solvers._engine import Here, OneByOne, Part, exchanges, groups, on_part
 
 
-class Futures:
+class Futures(OneByOne):
     """All that another engine needs: `run` and `exchange`."""
 
     def __init__(self, executor, parts):

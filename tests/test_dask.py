@@ -7,6 +7,7 @@ import os
 import pickle
 import time
 import warnings
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -301,6 +302,86 @@ def united(deltas):
 def remember(state, part):
     part.memory["seen"] = part.memory.get("seen", 0) + 1
     return [part.memory["seen"]]
+
+
+@dataclass(frozen=True)
+class Lap:
+    """A round that tells what it was."""
+
+    number: int
+    only: int | None = None
+
+    def begun(self, state):
+        return f"{self.number} after {len(state)}"
+
+    def ended(self, state, delta):
+        return f"{state}{self.number}{delta};"
+
+
+def told(state, part):
+    return f"{part.number}<{state}>"
+
+
+@pytest.mark.parametrize("n", [1, 3, 9])
+@pytest.mark.parametrize("n_rounds", [1, 7, 16, 33])
+def test_rounds_that_follow_each_other(client, n, n_rounds):
+    """As one by one, in whatever number they are sent; some of one part alone."""
+    engine = engine_of(client, da.zeros((n, 1), chunks=1), da.zeros(n, chunks=1), name="amm")
+    here = Here([Part(i, Block(None, None, None)) for i in range(n)])
+    plan = [Lap(k, k % n if k % 3 == 2 else None) for k in range(n_rounds)]
+    expected = list(here.rounds(told, plan, "", longest_first))
+    assert list(engine.rounds(told, plan, "", longest_first)) == expected
+    assert [entry.name for entry in engine.traffic] == [
+        f"amm-told-{k + 1}" for k in range(n_rounds)
+    ]
+    engine.release()
+    assert_nothing_is_left(client)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 5, 16, 19])
+def test_rounds_of_which_something_is_lost(client, taken):
+    """The state that they began with, or the parts: they begin again where the client is."""
+    engine = engine_of(client, da.zeros((3, 1), chunks=1), da.zeros(3, chunks=1))
+    plan = [Lap(k) for k in range(20)]
+    expected = list(Here([Part(i, Block(None, None, None)) for i in range(3)]).rounds(
+        told, plan, "", longest_first))  # fmt: skip
+    going, found = engine.rounds(told, plan, "", longest_first), []
+    for number in range(20):
+        if number == taken:
+            lose(client, engine, engine._parts + engine._held)
+        found.append(next(going))
+    assert found == expected
+    assert next(going, None) is None
+
+
+def test_rounds_that_nobody_wants_to_the_end(client):
+    engine = engine_of(client, da.zeros((3, 1), chunks=1), da.zeros(3, chunks=1))
+    going = engine.rounds(told, [Lap(k) for k in range(12)], "", longest_first)
+    next(going)
+    going.close()
+    assert engine.run(digits, None, longest_first) == "(0,1,2,)"
+    engine.release()
+    assert_nothing_is_left(client)
+
+
+def test_an_error_in_one_of_the_rounds(client):
+    engine = engine_of(client, da.zeros((3, 1), chunks=1), da.zeros(3, chunks=1))
+    going = engine.rounds(broken_later, [Lap(k) for k in range(12)], "", longest_first)
+    for _ in range(4):
+        next(going)
+    with pytest.raises(DataError, match="partition 1: enough") as kept:
+        next(going)
+    engine._held = []
+    client.run(lambda: None)
+    names = [key for key in client.futures if "told" in str(key) or "later" in str(key)]
+    assert not names, kept  # although the error has the frame that had them
+    assert engine.run(digits, None, longest_first) == "(0,1,2,)"
+
+
+def broken_later(state, part):
+    if state.startswith("4 ") and part.number == 1:
+        raise ValueError("enough")
+    return told(state, part)
 
 
 @pytest.mark.parametrize("n", [1, 2, 8, 9, 70])
@@ -718,18 +799,19 @@ def test_progress_and_validation(client, capsys, name):
 def test_ctrl_c_stops_the_tasks(client, monkeypatch, name):
     X, y = problem()
     model = getattr(mpd, name)(random_state=0, client=client)
-    run = DaskEngine.run
+    keep_trying = DaskEngine._keep_trying
 
-    def interrupted(self, *args, **options):
-        if len(self.traffic) == 5:
+    def interrupted(self, work):
+        if len(getattr(self, "traffic", ())) == 5:
             raise KeyboardInterrupt
-        return run(self, *args, **options)
+        return keep_trying(self, work)
 
-    monkeypatch.setattr(DaskEngine, "run", interrupted)
+    monkeypatch.setattr(DaskEngine, "_keep_trying", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*chunked(X, y))
     assert model.stop_reason_ == "interrupted"
     assert model.predict(X).shape == y.shape
+    assert_nothing_is_left(client)
 
 
 # --- classes -------------------------------------------------------------------------------

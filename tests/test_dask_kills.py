@@ -65,6 +65,11 @@ class Killing(mpd.DaskEngine):
     def run(self, *args, **options):
         return self.interrupted(super().run, *args, **options)
 
+    def rounds(self, *args):
+        going = super().rounds(*args)
+        while (state := self.interrupted(next, going, None)) is not None:
+            yield state
+
     def exchange(self, *args):
         self.interrupted(super().exchange, *args)
 

@@ -13,12 +13,17 @@ C. Dask's client holds back what follows a message within 10 ms: the futures of 
 D. Parts are futures with a lineage: Dask makes those of a lost worker again. A scattered state has
    none. If it is lost before all have it, the scheduler cancels what depends on it, and the round
    is run again; all that it depends on is here.
+
+E. Of rounds that follow each other some are sent at once, each depending on what the last has
+   found: workers go from one to the next without a word from the client, which only looks on. A
+   state that is lost is made again by its lineage, from the first of them at worst; so that this
+   is not far, the client begins with a state of its own again after _AHEAD rounds.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from operator import getitem
@@ -42,6 +47,7 @@ from multiplane.solvers._engine import (
 T = TypeVar("T")
 
 _TRIES = 10  # for a round whose state was lost; each one costs a worker
+_AHEAD = 16  # rounds that are sent at once
 _LOST = (CancelledError, CommClosedError, TimeoutError)
 
 
@@ -94,6 +100,25 @@ class DaskEngine:
     ) -> Any:
         return self._keep_trying(lambda: self._round(local_step, state, merge, finish, only))
 
+    def rounds(
+        self, local_step: LocalStep, plan: Sequence[Any], state: Any, merge: Merge
+    ) -> Iterator[Any]:
+        left = list(plan)
+        going: Iterator[Any] = iter(())
+
+        def one_more() -> Any:
+            nonlocal going
+            try:
+                return next(going)
+            except StopIteration:  # also after an error, for those that it was to bring
+                going = self._some_rounds(local_step, left[:_AHEAD], state, merge)
+                return next(going)
+
+        while left:
+            state = self._keep_trying(one_more)
+            del left[0]
+            yield state
+
     def exchange(self, split: Split, state: Any, join: Join) -> None:
         make_parts, there = self._make_parts, self._parts
 
@@ -109,6 +134,7 @@ class DaskEngine:
     def release(self) -> None:
         """The parts are no longer needed."""
         _release([*self._held, *self._parts])
+        self._held = []
 
     def _round(
         self,
@@ -118,35 +144,14 @@ class DaskEngine:
         finish: Callable[[Any], Any] | None,
         only: int | None,
     ) -> Any:
-        step = getattr(local_step, "__name__", type(local_step).__name__).strip("_").lower()
-        name = f"{self.name}-{step.replace('_', '-')}-{len(self.traffic) + 1}"
-        # Dask takes a key that it knows for done: one must never come twice. On its dashboard the
-        # words before the first number are the name of a bar.
-        key = f"{name}-{uuid4().hex[:8]}"
+        name, key = self._named(local_step, len(self.traffic) + 1)
         weighed = _Weighed((local_step, state))
         sent, wanted = [], []
         try:
             sent = self.client.scatter([weighed], hash=False)
-            numbers = range(self.n_parts) if only is None else [only]
-            for number in numbers:
-                at = self._places[number]
-                wanted.append(
-                    self.client.submit(
-                        _step,
-                        sent[0],
-                        self._parts[number],
-                        key=(key, number),
-                        workers=list(at) or None,
-                        allow_other_workers=bool(at),
-                    )
-                )
+            wanted = self._steps(key, only, _step, sent[0])
             for level, level_groups in enumerate(groups(len(wanted)), start=1):
-                wanted = [
-                    self.client.submit(
-                        _merged, merge, wanted[group], key=(f"{key}-merge-{level}", number)
-                    )
-                    for number, group in enumerate(level_groups)
-                ]
+                wanted = self._merges(key, level, merge, [wanted[g] for g in level_groups])
             if finish is not None:
                 wanted = [self.client.submit(_finished, finish, wanted[0], key=f"{key}-finish")]
             self._held = [*sent, *wanted]
@@ -154,9 +159,83 @@ class DaskEngine:
         except BaseException:  # Ctrl-C too
             _release([*sent, *wanted])
             raise
-        workers = {worker for number in numbers for worker in self._places[number]}
-        self.traffic.append(Round(name, weighed.size, len(workers), result.size))
+        self.traffic.append(Round(name, weighed.size, self._n_workers(only), result.size))
         return result.value
+
+    def _some_rounds(
+        self, local_step: LocalStep, plan: Sequence[Any], state: Any, merge: Merge
+    ) -> Iterator[Any]:
+        """The state after each of them, sent all at once."""
+        sent = [_Weighed(state), _Weighed((local_step, merge, plan))]
+        size = sum(thing.size for thing in sent)
+        held: list[Future] = []
+        deltas: list[Future] = []
+        try:
+            held = self.client.scatter(sent, hash=False)
+            now, planned = held
+            found = []
+            for k, item in enumerate(plan):
+                name, key = self._named(local_step, len(self.traffic) + 1 + k)
+                deltas = self._steps(key, item.only, _planned_step, planned, k, now)
+                before_last = [*groups(len(deltas))][:-1]
+                for level, level_groups in enumerate(before_last, start=1):
+                    deltas = self._merges(key, level, merge, [deltas[g] for g in level_groups])
+                now = self.client.submit(_ended, planned, k, now, deltas, key=f"{key}-merge")
+                held.append(now)
+                found.append((name, now))
+            deltas = []
+            self._held = held  # and those of the last rounds are let go
+            for k, (name, future) in enumerate(found):
+                result = future.result()
+                if k:  # a state that all have gone on from
+                    _release([found[k - 1][1]])
+                workers = self._n_workers(plan[k].only)
+                self.traffic.append(Round(name, size, workers, result.size))
+                size = result.size  # is what the next one begins with
+                yield result.value
+        except GeneratorExit:  # nobody wants the next: they go with `_held`
+            raise
+        except BaseException:  # Ctrl-C too
+            _release([*held, *deltas])
+            raise
+
+    def _named(self, local_step: LocalStep, number: int) -> tuple[str, str]:
+        """A round's name, and a key for its tasks."""
+        step = getattr(local_step, "__name__", type(local_step).__name__).strip("_").lower()
+        name = f"{self.name}-{step.replace('_', '-')}-{number}"
+        # Dask takes a key that it knows for done: one must never come twice. On its dashboard the
+        # words before the first number are the name of a bar.
+        return name, f"{name}-{uuid4().hex[:8]}"
+
+    def _steps(
+        self, key: str, only: int | None, function: Callable[..., Any], *args: Any
+    ) -> list[Future]:
+        """Tasks function(*args, part), where the parts are."""
+        return [
+            self.client.submit(
+                function,
+                *args,
+                self._parts[number],
+                key=(key, number),
+                workers=list(at) or None,
+                allow_other_workers=bool(at),
+            )
+            for number, at in enumerate(self._places)
+            if only is None or number == only
+        ]
+
+    def _merges(
+        self, key: str, level: int, merge: Merge, grouped: Sequence[list[Future]]
+    ) -> list[Future]:
+        return [
+            self.client.submit(_merged, merge, group, key=(f"{key}-merge-{level}", number))
+            for number, group in enumerate(grouped)
+        ]
+
+    def _n_workers(self, only: int | None) -> int:
+        """That have such parts."""
+        places = self._places if only is None else [self._places[only]]
+        return len({worker for place in places for worker in place})
 
     def _exchanged(self, parts: list[Future], split: Split, state: Any, join: Join) -> list[Future]:
         submit, passing, made = self.client.submit, [], list(parts)
@@ -237,6 +316,18 @@ class _Weighed:
 def _step(sent: _Weighed, part: Part) -> _Weighed:
     local_step, state = sent.value
     return _Weighed(on_part(local_step, state, part))
+
+
+def _planned_step(planned: _Weighed, k: int, state: _Weighed, part: Part) -> _Weighed:
+    local_step, _, plan = planned.value
+    return _Weighed(on_part(local_step, plan[k].begun(state.value), part))
+
+
+def _ended(planned: _Weighed, k: int, state: _Weighed, deltas: list[_Weighed]) -> _Weighed:
+    _, merge, plan = planned.value
+    values = [delta.value for delta in deltas]
+    delta = merge(values) if len(values) > 1 else values[0]
+    return _Weighed(plan[k].ended(state.value, delta))
 
 
 def _merged(merge: Merge, deltas: list[_Weighed]) -> _Weighed:

@@ -564,8 +564,10 @@ class StreamClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Rows of parts that a training is started with."""
         return int(np.clip(n_rows // 5, 10_000, 40_000))
 
-    def _stream_goes_on(self, done: float) -> None:
-        """Called before each window of a source; `done`: how much of the training is behind."""
+    def _learner_settings(self, done: float) -> dict[str, Any]:
+        """What changes in the learner on the way, when so much of a training is behind: before each
+        window of a source, and before each round."""
+        return {}
 
     def _stream_ended(self, rows: Iterable[Any] | None) -> None:
         """Called after the last pass over a source; `rows`: all of them once more, block by block,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from multiplane.estimators._parts import Seen, survey
 from multiplane.estimators._rounds import (
     VISITS,
     Exchange,
+    Going,
     Reading,
     Sample,
     Sampling,
@@ -191,9 +193,11 @@ class PartsTraining:
             n_rounds *= self.engine.n_parts
         if position.before is None:
             position.before = astuple(training.tally)
-        while position.round < n_rounds:
+        began = time.perf_counter()
+        for going in self._going_on(n_rounds):
             then = training.tally.copy()
-            self._one_round(n_rounds)
+            self._take_over(going, time.perf_counter() - began)
+            began = time.perf_counter()
             position.round += 1
             event = training.tally.since(then, "round", number, training.learner)
             event.extra["round"] = position.round
@@ -210,40 +214,52 @@ class PartsTraining:
             self._write(UNFINISHED)
         return reason
 
-    def _one_round(self, n_rounds: int) -> None:
+    def _going_on(self, n_rounds: int) -> Iterator[Going]:
+        """After each of the rounds that are left of a pass."""
         estimator, position = self.estimator, self.position
         training, settings = estimator._training, estimator._settings()
-        began, tally = time.perf_counter(), training.tally
-        estimator._stream_goes_on((position.n_iter + position.round / n_rounds) / settings.max_iter)
-        n_parts, number, only = self.engine.n_parts, position.round, None
-        if self.rule == "chain":
-            number, only = divmod(position.round, n_parts)
-            if settings.shuffle:
-                numbers = [position.seed, position.n_iter, number, VISITS]
-                only = int(np.random.RandomState(numbers).permutation(n_parts)[only])
-            n_rounds, n_parts = self.n_rounds, 1
+        n_parts, order = self.engine.n_parts, {}
+        chain, n_shares = self.rule == "chain", n_rounds
+        if chain:
+            n_parts, n_shares = 1, self.n_rounds
         mixing = estimator._mixing(n_parts, self.rule, position.n_iter)
-        state = training.learner.__getstate__()
-        share = Share(
-            mixing,
-            self.reading,
-            state,
-            position.seed,
-            settings.shuffle,
-            position.n_iter,
-            number,
-            n_rounds,
-        )
-        delta = self.engine.run(learnt_share, share, mixing.merge, only=only)
+        plan = []
+        for round_ in range(position.round, n_rounds):
+            number, only = round_, None
+            if chain:
+                number, only = divmod(round_, self.engine.n_parts)
+                if settings.shuffle and number not in order:
+                    numbers = [position.seed, position.n_iter, number, VISITS]
+                    order[number] = np.random.RandomState(numbers).permutation(self.engine.n_parts)
+                only = int(order[number][only]) if settings.shuffle else only
+            done = (position.n_iter + round_ / n_rounds) / settings.max_iter
+            plan.append(
+                Share(
+                    mixing,
+                    self.reading,
+                    position.seed,
+                    settings.shuffle,
+                    position.n_iter,
+                    number,
+                    n_shares,
+                    only,
+                    type(training.learner),
+                    estimator._learner_settings(done),
+                    settings.prune_every,
+                    settings.prune_threshold,
+                )
+            )
+        now = Going(training.learner.__getstate__(), training.tally.rows, {})
+        return self.engine.rounds(learnt_share, plan, now, mixing.merge)
+
+    def _take_over(self, going: Going, seconds: float) -> None:
+        training = self.estimator._training
         kind: Any = type(training.learner)
-        learner = kind.__new__(kind)
-        learner.__setstate__(mixing.apply(state, delta))
-        due = (tally.rows + delta.counts["rows"]) // settings.prune_every
-        if settings.prune_threshold is not None and due > tally.rows // settings.prune_every:
-            tally.pruned += learner.prune(settings.prune_threshold)
+        tally, learner = training.tally, kind.__new__(kind)
+        learner.__setstate__(going.learner)
+        tally.pruned += going.n_pruned
         sums = {"loss": tally.loss, "weight": tally.weight}  # of which `add` wants the totals
-        counts = delta.counts | {name: delta.counts[name] + sums[name] for name in sums}
-        tally.add(counts, time.perf_counter() - began)
+        tally.add(going.counts | {k: going.counts[k] + sums[k] for k in sums}, seconds)
         training.go_on_with(learner)
 
     def _write(self, reason: str) -> None:

@@ -192,17 +192,44 @@ def joined(number: int, pieces: Sequence[Block]) -> Part:
 
 
 @dataclass(frozen=True)
+class Going:
+    """A training between two rounds."""
+
+    learner: Any  # state
+    rows: int  # learnt so far
+    counts: dict[str, Any]  # of the last round
+    n_pruned: int = 0  # after it
+
+
+@dataclass(frozen=True)
 class Share:
     """What is to be learnt in a round: of each part one of `n` shares of its rows."""
 
     mixing: Mixing
     reading: Reading
-    learner: Any  # state
     seed: int
     shuffle: bool
     n_iter: int
     number: int
     n: int
+    only: int | None
+    kind: Any  # of the learner: its class
+    changes: dict[str, Any]  # of its settings, from this round on
+    prune_every: int
+    prune_threshold: float | None
+    learner: Any = None  # state
+
+    def begun(self, going: Going) -> Share:
+        return replace(self, learner={**going.learner, **self.changes})
+
+    def ended(self, going: Going, delta: Any) -> Going:
+        learner = self.kind.__new__(self.kind)
+        learner.__setstate__(self.mixing.apply(self.begun(going).learner, delta))
+        rows = going.rows + delta.counts["rows"]
+        due = rows // self.prune_every > going.rows // self.prune_every
+        pruned = self.prune_threshold is not None and due
+        n_pruned = learner.prune(self.prune_threshold) if pruned else 0
+        return Going(learner.__getstate__(), rows, delta.counts, n_pruned)
 
 
 def learnt_share(state: Share, part: Part) -> Any:

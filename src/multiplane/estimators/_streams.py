@@ -199,7 +199,9 @@ class StreamTraining:
             self._begin(window)
         elif self.plan.shuffle and position.n_iter == 0 and len(estimator.classes_) > 1:
             self._look_for_sorted(rows)
-        estimator._stream_goes_on(self._done(window))
+        if hasattr(estimator, "_training"):
+            for name, value in estimator._learner_settings(self._done(window)).items():
+                setattr(estimator._training.learner, name, value)
         try:
             with self._too_wide():
                 rows = rows._replace(X=self._fitted(rows.X))

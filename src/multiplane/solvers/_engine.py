@@ -6,13 +6,14 @@ A solver of this kind is made of functions without side effects,
     merge(deltas) → delta               of neighbours, on the way,
 
 and an `Engine` runs them: it brings the state to the parts, and what they found together. One
-round is `state ← f(state, engine.run(local_step, state, merge))`. All that a round depends on is in
-its arguments, so that work which is lost can be done again elsewhere with the same result, and the
-result does not depend on who did what: deltas are merged in the order of the parts, in a tree whose
-shape depends on their number alone.
+round is `state ← f(state, engine.run(local_step, state, merge))`; of several that follow each other
+and are known beforehand, `engine.rounds`, an engine can begin the next before anybody has looked at
+the last. All that a round depends on is in its arguments, so that work which is lost can be done
+again elsewhere with the same result, and the result does not depend on who did what: deltas are
+merged in the order of the parts, in a tree whose shape depends on their number alone.
 
 Engines: `Here`, one after the other in this process; `multiplane.dask`; another one needs `run`
-and, for those who want their parts to be alike, `exchange`.
+(`OneByOne` makes rounds of it) and, for those who want their parts to be alike, `exchange`.
 """
 
 from __future__ import annotations
@@ -59,6 +60,23 @@ class Part:
         return sum(int(getattr(array, "nbytes", 0)) for array in arrays)
 
 
+class Round(Protocol):
+    """What is to be done in a round, but for the state that it begins with."""
+
+    @property
+    def only(self) -> int | None:
+        """The number of the part that learns alone."""
+        ...
+
+    def begun(self, state: Any) -> Any:
+        """What the local steps get."""
+        ...
+
+    def ended(self, state: Any, delta: Any) -> Any:
+        """The state that the next round begins with."""
+        ...
+
+
 class Engine(Protocol):
     """Whoever has the parts."""
 
@@ -75,6 +93,12 @@ class Engine(Protocol):
         """What the parts find, or `only` the one of this number, merged, and brought here after
         `finish` has been called with it, there: functions that can be pickled, and the last two
         with something that can."""
+        ...
+
+    def rounds(
+        self, local_step: LocalStep, plan: Sequence[Round], state: Any, merge: Merge
+    ) -> Iterator[Any]:
+        """The state after each of these rounds. All of it can be pickled."""
         ...
 
     def exchange(self, split: Split, state: Any, join: Join) -> None:
@@ -125,7 +149,19 @@ def exchanges(n_parts: int) -> Iterator[list[list[int]]]:
         yield [list(route) for route in zip(*columns, strict=True)]
 
 
-class Here:
+class OneByOne:
+    """Rounds for engines that do not work ahead."""
+
+    def rounds(
+        self: Any, local_step: LocalStep, plan: Sequence[Round], state: Any, merge: Merge
+    ) -> Iterator[Any]:
+        for item in plan:
+            delta = self.run(local_step, item.begun(state), merge, only=item.only)
+            state = item.ended(state, delta)
+            yield state
+
+
+class Here(OneByOne):
     """All parts in this process."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
