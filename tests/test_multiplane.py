@@ -632,6 +632,25 @@ def test_whom_no_row_of_its_class_prefers_is_dropped_at_half_time(n_passes):
     assert list(learner.snapshot().owner) == ([0, 0, 1, 2, 2] if n_passes == 1 else [0, 1, 2, 2])
 
 
+def test_passes_end_in_time_with_small_steps(monkeypatch):
+    """Four seconds a pass, thirty before the deadline: of twenty passes there is time for six, and
+    a tenth of it is spared."""
+    X, y = problem(n=200)
+    learner = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)._training.learner
+    examples, now = Examples(Matrix(X), y.astype(np.int32)), [100.0]
+    monkeypatch.setattr("multiplane.solvers._sgd.time.perf_counter", lambda: now[0])
+    annealed, rates = Annealed(2.0, 20, deadline=130.0), []
+    while annealed.prepare(learner, examples) is None:
+        rates.append(learner.rate)
+        now[0] += 4
+    assert len(rates) == annealed.n_passes == 6
+    assert now[0] <= 130
+    assert rates[-1] == pytest.approx(1 / 3)
+    late = Annealed(2.0, 20, deadline=0.0)
+    assert late.prepare(learner, examples) is None, "one is needed"
+    assert late.prepare(learner, examples) == "out of time"
+
+
 def test_half_of_the_work_where_few_rows_are_left_to_learn():
     """Clouds far apart need hardly a step in the end, and more passes would do nothing."""
     random = np.random.RandomState(0)

@@ -451,7 +451,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     def _assignment(
         self, learner: _native.Learner, examples: Examples, random: np.random.RandomState
     ) -> Assignment:
-        return Annealed(float(self.sharing), self._n_passes, self._n_threads())
+        deadline = getattr(self, "_deadline", np.inf)
+        return Annealed(float(self.sharing), self._n_passes, self._n_threads(), deadline)
 
     def _as_learnt(self, examples: Examples) -> Examples:
         matrix = Matrix(self._scaling(examples.X.source))

@@ -29,6 +29,8 @@ from multiplane.solvers._tally import Tally
 
 Ids = NDArray[np.int32]
 
+_OF_THE_TIME = 0.9  # that is left, passes may take
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -69,19 +71,37 @@ class Online:
 class Annealed(Online):
     """As Online. In the first half of the passes fewer and fewer hyperplanes share a step; in the
     second half, when it is the winners' alone, it gets smaller and smaller. Who is the best of its
-    class for no row then would never again come nearer to one, and is dropped."""
+    class for no row then would never again come nearer to one, and is dropped.
 
-    def __init__(self, sharing: float, n_passes: int, n_threads: int = 1) -> None:
+    With a `deadline`, in time.perf_counter's seconds, there are as many passes as will end before
+    it: steps that had not got small would be worth little.
+    """
+
+    def __init__(
+        self, sharing: float, n_passes: int, n_threads: int = 1, deadline: float = np.inf
+    ) -> None:
         self.sharing, self.n_passes, self.n_threads = sharing, n_passes, n_threads
-        self._n_begun = 0
+        self.deadline, self._began = deadline, 0.0
+        self._n_begun, self._dropped = 0, False
 
     def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
+        if not self._n_begun:
+            self._began = time.perf_counter()
+        elif self.deadline < np.inf and self._too_many():
+            return "out of time"
         done = self._n_begun / self.n_passes
-        if self._n_begun and self._n_begun == -(-self.n_passes // 2):
+        if done >= 0.5 and not self._dropped:
             _keep_best(learner, examples, self.n_threads)
+            self._dropped = True
         learner.sharing, learner.rate = annealed(self.sharing, done)
         self._n_begun += 1
         return None
+
+    def _too_many(self) -> bool:
+        now = time.perf_counter()
+        some = _OF_THE_TIME * (self.deadline - now) * self._n_begun / (now - self._began)
+        self.n_passes = min(self.n_passes, self._n_begun + max(0, int(min(some, self.n_passes))))
+        return self._n_begun >= self.n_passes
 
 
 def _keep_best(learner: _native.Learner, examples: Examples, n_threads: int) -> None:
