@@ -408,7 +408,7 @@ def test_time_is_kept_for_the_last_training(clock):
     assert part.spent + choice.seconds.value < 40
     # With three quarters of the rows, if there were time for it and for the last if both took twice
     # as long: 12 and 16 seconds.
-    for budget, n_rows in ((60, 10_000), (100, 30_000)):
+    for budget, n_rows in ((50, 10_000), (100, 30_000)):
         assert race(families, time_budget=budget, final=True).runners[1].last.n_rows == n_rows
 
 

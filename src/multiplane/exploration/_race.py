@@ -33,6 +33,7 @@ _MOST_RIVALS = 4  # that are tested further
 _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 MARGIN = 0.9  # of the time that is left, that the last training should take
+_OFTEN = 2.0  # times what was expected, is what it takes: larger data want larger models
 _GREED = 0.6  # share of the time that is left, that a measurement may take
 SURE = 2.0  # standard errors
 WORTH = 0.05  # of the errors: what is worth an effort
@@ -277,9 +278,8 @@ class Race:
             return not alike or self.spent < self.time_budget
         left, reserve = self.time_budget - self.spent, self._reserve()
         expected = self._expected(runner, n, alike)
-        # With most of the rows it costs what the last training does, which must have its time even
-        # if both take twice as long as they are believed to.
-        late = self.final and n > self.n_rows / 2 and 2 * (expected + reserve) > left
+        # With most of the rows it costs what the last training does, which must have its time.
+        late = self.final and n > self.n_rows / 2 and _OFTEN * expected + reserve > left
         return not late and expected <= _GREED * (left - reserve)
 
     def _expected(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> float:
@@ -302,7 +302,7 @@ class Race:
         half = self.time_budget / 2
         if not self.final or np.isinf(half):
             return 0.0
-        return float(min(half, self.choices()[0].seconds.value / MARGIN))
+        return float(min(half, _OFTEN * self.choices()[0].seconds.value))
 
     def _measure(self, runner: Runner, n: int) -> bool:
         """Whether there is something measured."""

@@ -99,7 +99,8 @@ class Annealed(Online):
 
     def _too_many(self) -> bool:
         now = time.perf_counter()
-        some = _OF_THE_TIME * (self.deadline - now) * self._n_begun / (now - self._began)
+        a_pass = max(now - self._began, 1e-9) / self._n_begun
+        some = _OF_THE_TIME * (self.deadline - now) / a_pass
         self.n_passes = min(self.n_passes, self._n_begun + max(0, int(min(some, self.n_passes))))
         return self._n_begun >= self.n_passes
 
