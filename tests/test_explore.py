@@ -162,6 +162,7 @@ class Fake(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         Fake.clock.now += self.seconds * len(y)
+        self.classes_ = np.unique(y)
         self.share_ = self.error * (len(y) / 1000) ** self.slope
         self.coef_, self.intercept_ = np.zeros((3, 2)), np.zeros(3)
         self.hyperplane_class_ = np.array([0, 1, 1])
@@ -197,7 +198,7 @@ def race(families, time_budget=None, n=40_000, final=False):
     random = np.random.RandomState(0)
     y = (np.arange(n) % 2).astype(np.int32)
     X = np.column_stack([y, random.permutation(n) / n])
-    run = Race(X, y, families, time_budget, random, final=final)
+    run = Race(X, y, np.arange(2), families, time_budget, random, final=final)
     run.run()
     return run
 
@@ -237,7 +238,7 @@ def test_nothing_starts_that_will_not_end_in_time(clock):
     run = race(families, time_budget=30)
     assert run.spent < 30
     runs = {r.candidate.family: r.last.n_rows for r in run.runners}
-    assert runs == {"linear": 30_000, "good": 10_000, "other": 30_000}
+    assert runs == {"linear": 30_000, "good": 10_000, "other": 10_000}
     assert [c.n_rows for c in run.choices() if c.runner.candidate.family == "good"] == [40_000]
     # In five seconds the good one gets through 5,000 rows.
     hurried = {c.runner.candidate.family: c for c in run.choices(5.0)}
@@ -249,6 +250,20 @@ def test_nothing_starts_that_will_not_end_in_time(clock):
     assert unhurried["good"].n_rows == 40_000
     assert unhurried["good"].error.mean < unhurried["other"].error.mean
     assert unhurried["good"].error.spread > unhurried["other"].error.spread
+
+
+def test_what_costs_much_must_be_likely_to_win(clock):
+    """A rival that is 12 % behind, with a chance of a third at first, and slow or not."""
+    rows = []
+    for seconds in (1e-4, 3e-3):
+        good = {"error": 0.1, "seconds": 1e-4}
+        other = {"error": 0.112, "salt": 7, "seconds": seconds}
+        run = race(fakes(linear={"seconds": 1e-5}, good=good, other=other), time_budget=100)
+        rows.append(run.runners[-1].last.n_rows)
+        assert run.runners[0].last.n_rows == 30_000, "it is asked for"
+    assert rows == [30_000, 3333]
+    unlimited = race(fakes(good=good, other=other))
+    assert unlimited.runners[-1].last.n_rows == 30_000
 
 
 def test_there_is_always_an_answer(clock):
@@ -291,6 +306,16 @@ def test_rivals_are_tested_on_the_same_rows(clock):
             fake.share_ = fake.error * (runner.last.n_rows / 1000) ** fake.slope
             wrong = fake.predict(run.X[rows]) != run.y[rows]
             assert np.array_equal(wrong, runner.last.all_wrong)
+
+
+def test_the_linear_model_is_among_those_tested_further(clock, monkeypatch):
+    """It is recommended unless it is clearly worse, and a quarter of few rows tells little."""
+    monkeypatch.setattr(_race, "_MOST_RIVALS", 2)
+    others = {f"f{i}": {"error": 0.3, "slope": -0.02, "salt": 2 * i + 3} for i in range(3)}
+    run = race(fakes(linear={"error": 0.303, "slope": -0.02}, **others), n=4_000)
+    tested = {r.candidate.family: len(r.last.further) for r in run.runners}
+    assert tested["linear"] == max(tested.values()) == 3_000
+    assert sorted(tested.values())[:1] == [0]
 
 
 def test_a_rival_that_fails_later_costs_nothing(clock):
@@ -410,6 +435,57 @@ def test_time_is_kept_for_the_last_training(clock):
     # as long: 12 and 16 seconds.
     for budget, n_rows in ((50, 10_000), (100, 30_000)):
         assert race(families, time_budget=budget, final=True).runners[1].last.n_rows == n_rows
+
+
+def test_a_model_of_nearly_all_rows_is_not_trained_again(clock, monkeypatch):
+    """Of 240,000 rows 10,000 are tested."""
+    families = fakes(linear={"error": 0.4, "seconds": 1e-6}, good={"error": 0.1, "seconds": 1e-4})
+    run = race(families, time_budget=60, n=240_000, final=True)
+    assert run.models["good"][1] == 230_000 == run.runners[1].last.n_rows
+    assert run.spent < 40, "23 seconds for the last of them"
+    # It is there, however little time is left.
+    first = run.choices(1e-3)[0]
+    assert (first.runner.candidate.family, first.n_rows, first.fits) == ("good", 240_000, True)
+    assert not race(families, time_budget=60, n=40_000, final=True).models
+    assert not race(families, time_budget=60, n=240_000).models, "only if one is wanted"
+    # There must be time for it, twice as much as is expected: it is the last training.
+    assert "good" not in race(families, time_budget=45, n=240_000, final=True).models
+
+    # Who runs out of time is out, but a last training is what it is.
+    for n_rows, names in ((0, {"linear"}), (200_000, {"linear", "good"})):
+
+        class OutOfTime(Fake):
+            def fit(self, X, y, n_rows=n_rows):
+                super().fit(X, y)
+                self.stop_reason_ = "out of time" if len(y) > n_rows else "max_iter"
+                return self
+
+        made = Family("good", (None,), (Size("", families[1].sizes[0].value),),
+                      lambda _, size, made=OutOfTime: made(**size))  # fmt: skip
+        run = race([families[0], made], time_budget=60, n=240_000, final=True)
+        assert set(run.models) == names
+
+    monkeypatch.setattr(_explore, "families", lambda X: families)
+    monkeypatch.setattr(_auto.time, "perf_counter", clock)
+    rng = np.random.RandomState(0)
+    y = np.arange(240_000) % 2
+    X = np.column_stack([y, rng.permutation(len(y)) / len(y)])
+    clf = AutoClassifier(60, random_state=0).fit(X, y)
+    assert (clf.n_rows_, clf.exploration_.n_trainings) == (230_000, 10)
+    assert clf.score(X, y) > 0.97
+
+
+def test_labels_of_any_kind_in_the_race(monkeypatch):
+    """The models of a race are those of the user's labels."""
+    monkeypatch.setattr(_explore, "families", lambda X: families(X)[:4])
+    monkeypatch.setattr(_race, "_NEARLY_ALL", 0.7)  # of 1,000 rows, too
+    X, y = blobs(n=4_000)
+    labels = np.array(["ash", "beech", "cedar"])[y]
+    clf = AutoClassifier(20, random_state=0).fit(X, labels)
+    assert clf.n_rows_ == 3_000
+    assert list(clf.classes_) == list(clf.estimator_.classes_) == ["ash", "beech", "cedar"]
+    assert clf.score(X, labels) > 0.8
+    assert min(c["n_hyperplanes"] for c in clf.exploration_.by_class) > 0
 
 
 def test_no_pass_begins_that_would_end_too_late():

@@ -135,7 +135,7 @@ def families(X: Any) -> list[Family]:
             (None,),  # it prepares them itself
             (Size(),),
             lambda _, size: MultiplaneClassifier(**size),
-            Habits(growth=0.6, flattening=0.1),  # trials come to an end
+            Habits(flattening=0.1),
         ),
         Family(
             LEAST_SQUARES,

@@ -69,7 +69,7 @@ def explore(
         raise ValueError(f"time_budget must be above 0 seconds, or None, got {time_budget!r}")
     X, _, classes, codes = checked(Explore(), X, y)
     random = check_random_state(random_state)
-    race = explored(X, codes, time_budget, random, verbose)
+    race = explored(X, codes, classes, time_budget, random, verbose)
     if race is None:
         raise ValueError(
             "explore holds rows out to test with and needs at least 4 rows of each of two classes; "
@@ -189,6 +189,7 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any], NDArray[
 def explored(
     X: Any,
     codes: NDArray[np.int32],
+    classes: NDArray[Any],
     time_budget: float | None,
     random: np.random.RandomState,
     verbose: int,
@@ -207,7 +208,7 @@ def explored(
                 flush=True,
             )
 
-    race = Race(X, codes, families(X), time_budget, random, tell, final)
+    race = Race(X, codes, classes, families(X), time_budget, random, tell, final)
     if not race.parts:
         return None
     race.run()

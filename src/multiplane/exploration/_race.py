@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
@@ -33,6 +34,7 @@ _MOST_RIVALS = 4  # that are tested further
 _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 MARGIN = 0.9  # of the time that is left, that the last training should take
+_NEARLY_ALL = 0.95  # of the rows: a model that has seen so many is not trained again
 _OFTEN = 2.0  # times what was expected, is what it takes: larger data want larger models
 _GREED = 0.6  # share of the time that is left, that a measurement may take
 SURE = 2.0  # standard errors
@@ -123,19 +125,32 @@ class Choice:
         return self.error.mean + _CAREFUL * self.error.spread
 
 
+@dataclass(frozen=True)
+class Standing:
+    runner: Runner
+    behind: float  # the leader, in standard deviations of the difference
+
+    @property
+    def share(self) -> float:
+        """Of the time that is left: its chance to be ahead."""
+        return min(_GREED, float(ndtr(-self.behind)))
+
+
 Listener = Callable[[Measurement, float], None]  # what was measured; seconds since the start
 
 
 class Race:
     """Runs within a time limit; afterwards `runners` tell what was measured.
 
-    `final`: the limit is also for a training of the winner with all rows, afterwards.
+    `final`: the limit is also for a training of the winner with all rows, afterwards, unless it is
+    among the `models`: candidates by name that nearly all rows have been left to train.
     """
 
     def __init__(
         self,
         X: Any,
         y: NDArray[np.int32],
+        classes: NDArray[Any],
         families: list[Family],
         time_budget: float | None,
         random: np.random.RandomState,
@@ -143,8 +158,8 @@ class Race:
         final: bool = False,
     ) -> None:
         self.final = final
-        self.X, self.y, self.families = X, y, families
-        self.n_classes = int(y.max()) + 1
+        self.X, self.y, self.classes, self.families = X, y, classes, families
+        self.n_classes = len(classes)
         self.time_budget = np.inf if time_budget is None else float(time_budget)
         self.listener, self._random = listener, random
         tests, self._spare = _tests(y, _n_values(X), random)
@@ -156,6 +171,7 @@ class Race:
         self.runners: list[Runner] = []
         self.n_trainings = 0
         self.failures: dict[str, str] = {}  # who could not be trained, and why
+        self.models: dict[str, tuple[Any, int]] = {}  # and the rows that each was trained with
         self.n_rows = len(y)
         self.began = time.perf_counter()
 
@@ -170,8 +186,8 @@ class Race:
         if not self.runners:
             raise ValueError(f"nothing could be trained: {self.failures}")
         for n in subsamples:
-            for runner in self._contenders(n, n == subsamples[-1]):
-                if self._affords(runner, n) and not self._measure(runner, n):
+            for runner, share in self._contenders(n, n == subsamples[-1]):
+                if self._affords(runner, n, share) and not self._measure(runner, n):
                     self.runners.remove(runner)
         self._make_sure(subsamples[-1])
 
@@ -211,7 +227,7 @@ class Race:
         first: list[Runner] = []
         for candidate in family.prepared():
             runner = Runner(candidate)
-            if self._affords(runner, n, first) and self._measure(runner, n):
+            if self._affords(runner, n, _GREED, first) and self._measure(runner, n):
                 first.append(runner)
         if not first:
             return
@@ -220,35 +236,40 @@ class Race:
         for size in range(1, len(family.sizes)):
             yield Runner(family.candidate(best.candidate.preparation, size))
 
-    def _contenders(self, n: int, at_last: bool) -> list[Runner]:
+    def _contenders(self, n: int, at_last: bool) -> list[tuple[Runner, float]]:
         """Those that may lead soon, and the larger ones of their families, if there are rows for
-        them: the leader first, then the cheapest.
+        them: the leader first, then the cheapest. And the share of the time that is left which a
+        measurement may take: as much as it is likely to show a new leader, of a new size as much as
+        others of its family are.
 
         The linear model and the flagship stay: what they say of the problem is asked for.
         """
+        standings = self._standings(n)
+        leader = standings[0].runner
+        stay = [s for s in standings if s.behind <= _CLEARLY][:_MOST_CANDIDATES]
+        stay += [s for s in standings if s not in stay and _tells(s.runner.candidate)]
+        found = []
+        for standing in stay:
+            usual = standing.runner is leader or _tells(standing.runner.candidate)
+            found.append((standing.runner, _GREED if usual else standing.share))
+        for runner in self.runners:
+            family = [s for s in stay if s.runner.candidate.family == runner.candidate.family]
+            few = runner.candidate.size.n_rows > (_LAST if at_last else 1) * n
+            if not runner.measured and not few and family:
+                found.append((runner, max(s.share for s in family)))
+        found = [(r, share) for r, share in found if not r.measured or r.last.n_rows < n]
+        return sorted(found, key=lambda pair: (pair[0] is not leader, self._expected(pair[0], n)))
+
+    def _standings(self, n: int) -> list[Standing]:
+        """Of those measured, as they are expected to be one subsample after n rows."""
         prior, soon = self.slopes(), min(self.n_rows, _GROWTH * n)
-        known = [r for r in self.runners if r.measured]
-        forecast = {id(r): r.errors(prior).at(soon) for r in known}
-        order = sorted(known, key=lambda r: forecast[id(r)].mean)
-        best = forecast[id(order[0])]
-        stay: list[Runner] = []
-        for runner in order:
-            other = forecast[id(runner)]
-            spread = np.hypot(best.spread, other.spread)
-            contends = other.mean - best.mean <= _CLEARLY * spread
-            if contends and len(stay) < _MOST_CANDIDATES:
-                stay.append(runner)
-        families = {r.candidate.family for r in stay}
-        new = [
-            r
-            for r in self.runners
-            if not r.measured
-            and r.candidate.family in families
-            and r.candidate.size.n_rows <= (_LAST if at_last else 1) * n
+        known = [(r, r.errors(prior).at(soon)) for r in self.runners if r.measured]
+        known.sort(key=lambda pair: pair[1].mean)
+        _, best = known[0]
+        return [
+            Standing(r, (other.mean - best.mean) / float(np.hypot(best.spread, other.spread)))
+            for r, other in known
         ]
-        told = [r for r in order if r not in stay and _tells(r.candidate)]
-        found = [r for r in stay + new + told if not r.measured or r.last.n_rows < n]
-        return sorted(found, key=lambda r: (r is not order[0], self._expected(r, n)))
 
     def _error(self, runner: Runner, n: int, prior: Prior) -> Forecast:
         """Expected with n rows. The more of them, the more a larger model of the family is ahead,
@@ -272,15 +293,19 @@ class Race:
         slopes = [r.errors().b for r in known[: (len(known) + 1) // 2]]
         return replace(ERRORS, slope=float(np.median(slopes)), spread=_ALIKE_SLOPES)
 
-    def _affords(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> bool:
-        """Whether it can be measured and leaves some time for others."""
+    def _affords(
+        self, runner: Runner, n: int, share: float, alike: Sequence[Runner] = ()
+    ) -> bool:
+        """Whether it can be measured in such a share of the time that is left."""
         if not any(r.measured for r in self.runners):  # there must be an answer
             return not alike or self.spent < self.time_budget
         left, reserve = self.time_budget - self.spent, self._reserve()
         expected = self._expected(runner, n, alike)
+        if self._is_last(n) and runner is self.choices()[0].runner:
+            reserve = 0.0  # this is the training it was kept for
         # With most of the rows it costs what the last training does, which must have its time.
         late = self.final and n > self.n_rows / 2 and _OFTEN * expected + reserve > left
-        return not late and expected <= _GREED * (left - reserve)
+        return not late and expected <= share * (left - reserve)
 
     def _expected(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> float:
         """Seconds of a measurement."""
@@ -302,7 +327,14 @@ class Race:
         half = self.time_budget / 2
         if not self.final or np.isinf(half):
             return 0.0
-        return float(min(half, _OFTEN * self.choices()[0].seconds.value))
+        choice = self.choices()[0]
+        if choice.runner.candidate.name in self.models:
+            return 0.0
+        return float(min(half, _OFTEN * choice.seconds.value))
+
+    def _is_last(self, n: int) -> bool:
+        """Whether a model trained with n rows need not be trained again."""
+        return self.final and n >= _NEARLY_ALL * self.n_rows
 
     def _measure(self, runner: Runner, n: int) -> bool:
         """Whether there is something measured."""
@@ -335,25 +367,27 @@ class Race:
             estimator = candidate.make(self.seed)
             rows = _some(train, n, self.y)
             start = time.perf_counter()
-            fitted(estimator, self.X[rows], self.y[rows], deadline)
+            fitted(estimator, self.X[rows], self.classes[self.y[rows]], deadline)
             fit += time.perf_counter() - start
             self.n_trainings += 1
             classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-            if getattr(classifier, "stop_reason_", "") == "out of time":
+            if self._is_last(n):
+                self.models.setdefault(candidate.name, (estimator, len(rows)))
+            elif getattr(classifier, "stop_reason_", "") == "out of time":
                 return None
             X = self.X[test]
             start = time.perf_counter()
-            codes = estimator.predict(X)
+            labels = estimator.predict(X)
             predict += time.perf_counter() - start
-            wrong.append(codes != self.y[test])
+            wrong.append(labels != self.classes[self.y[test]])
         return Measurement(
             candidate,
             n,
             np.concatenate(wrong),
             fit / len(parts),
-            predict / sum(len(codes) for codes in wrong),
+            predict / sum(len(part) for part in wrong),
             n_numbers(classifier),
-            _hyperplanes(classifier, self.n_classes),
+            _hyperplanes(classifier, self.classes),
         )
 
     def in_proportion(self, n: int) -> NDArray[np.int64]:
@@ -410,6 +444,8 @@ class Race:
         """Forecasts of one that is known, or of one that differs from it by so much."""
         line, n = known.seconds(), self.n_rows
         seconds *= 1.0 if known.candidate.habits.patient else 2.0
+        if runner.candidate.name in self.models:
+            seconds = np.inf
         if line.at(n).mean + duration > np.log(max(seconds, 1e-9)):
             least = known.measured[0].n_rows
             n = int(np.clip(line.where(max(seconds, 1e-3) * np.exp(-duration)), least, n))
@@ -440,10 +476,13 @@ def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
 
 
 def _not_clearly_worse(runners: list[Runner]) -> list[Runner]:
-    """Than the best of them, which comes first."""
+    """Than the best of them, which comes first; the linear model is taken unless it is, so that
+    it is always among them."""
     found = sorted(runners, key=lambda r: r.last.error)
     apart = [(r, *difference(r.last, found[0].last)) for r in found]
-    return [r for r, gain, deviation in apart if gain <= SURE * deviation][:_MOST_RIVALS]
+    alike = [r for r, gain, deviation in apart if gain <= SURE * deviation]
+    linear = [r for r in alike[_MOST_RIVALS:] if r.candidate.family == LINEAR]
+    return alike[:_MOST_RIVALS] + linear
 
 
 def common(first: Runner, second: Runner) -> list[tuple[Measurement, Measurement]]:
@@ -487,11 +526,12 @@ def _tells(candidate: Candidate) -> bool:
     return candidate.family in (LINEAR, MULTIPLANE)
 
 
-def _hyperplanes(classifier: Any, n_classes: int) -> NDArray[np.int64] | None:
+def _hyperplanes(classifier: Any, classes: NDArray[Any]) -> NDArray[np.int64] | None:
     """Of each class."""
     if not hasattr(classifier, "hyperplane_class_"):
         return None
-    return np.bincount(classifier.hyperplane_class_, minlength=n_classes)
+    codes = np.searchsorted(classes, classifier.hyperplane_class_)
+    return np.bincount(codes, minlength=len(classes))
 
 
 def _tests(
