@@ -293,9 +293,7 @@ class Race:
         slopes = [r.errors().b for r in known[: (len(known) + 1) // 2]]
         return replace(ERRORS, slope=float(np.median(slopes)), spread=_ALIKE_SLOPES)
 
-    def _affords(
-        self, runner: Runner, n: int, share: float, alike: Sequence[Runner] = ()
-    ) -> bool:
+    def _affords(self, runner: Runner, n: int, share: float, alike: Sequence[Runner] = ()) -> bool:
         """Whether it can be measured in such a share of the time that is left."""
         if not any(r.measured for r in self.runners):  # there must be an answer
             return not alike or self.spent < self.time_budget
