@@ -88,9 +88,9 @@ def projected(monkeypatch):
             super().project(settings)
             seen.append((self.projected, self.n_small))
 
-        def _mistakes(self, *args):
+        def _mistakes(self, *args, **kwargs):
             self.n_small += 1
-            return super()._mistakes(*args)
+            return super()._mistakes(*args, **kwargs)
 
     monkeypatch.setattr(_multiplane, "Trials", Watched)
     return seen

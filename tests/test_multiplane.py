@@ -665,6 +665,72 @@ def test_half_of_the_work_where_few_rows_are_left_to_learn():
     assert given._passes_wanted(**wide) == 50, "what trials of another fit have told is forgotten"
 
 
+@pytest.fixture
+def few_passes(monkeypatch):
+    """As if rows were many: twenty passes are all that the work allows."""
+    monkeypatch.setattr(_multiplane, "_WORK", 1e6)
+
+
+def test_more_passes_where_a_trial_tells_that_they_pay(few_passes, monkeypatch):
+    X, y = make_checkerboard(8, 8, n=8000, random_state=0)
+    rows = X[:6000], y[:6000]
+    clf = MultiplaneClassifier(random_state=0).fit(*rows)
+    assert clf.n_iter_ == 60
+    assert clf.trials_[-1]["error"] < min(trial["error"] for trial in clf.trials_[:-1])
+    given = MultiplaneClassifier(random_state=0, alpha=1e-6).fit(*rows)
+    assert (given.n_iter_, given.alpha_) == (60, 1e-6)
+    assert {trial["alpha"] for trial in given.trials_} == {1e-6}
+    # Nothing is tried where passes are given, on streams, and for the linear model.
+    monkeypatch.setattr(_multiplane.Trials, "longer", None)
+    few = MultiplaneClassifier(random_state=0, max_iter=20).fit(*rows)
+    assert few.n_iter_ == 20
+    assert clf.alpha_ * 60 == pytest.approx(few.alpha_ * 20 / 3), "λ · steps is a third"
+    assert 1 - clf.score(X[6000:], y[6000:]) < 0.8 * (1 - few.score(X[6000:], y[6000:]))
+    MultiplaneClassifier(random_state=0).fit_stream([rows])
+    MultiplaneClassifier(random_state=0).partial_fit(*rows, classes=[0, 1])
+    assert MultiplaneClassifier(1, random_state=0).fit(*rows).n_iter_ == 1e6 // (6000 * 2 * 3)
+
+
+def test_more_passes_are_not_made_for_nothing(few_passes, monkeypatch):
+    random = np.random.RandomState(0)
+    X, y = random.standard_normal((2000, 9)), random.randint(2, size=2000)
+
+    def fits():
+        return [MultiplaneClassifier(4, alpha=1e-4, random_state=s).fit(X, y) for s in range(8)]
+
+    def gains(clf):
+        *others, longer = clf.trials_
+        (found,) = (trial for trial in others if trial["scale"] == clf.settings_["scale"])
+        return found["error"] - longer["error"]
+
+    # Of few rows any gain will do. Where many are tested a training is long, and the gain must be
+    # a standard error, of a thousand rows of which half are wrong.
+    some = fits()
+    assert [clf.n_iter_ == 60 for clf in some] == [gains(clf) > 0 for clf in some]
+    assert 2 <= sum(clf.n_iter_ == 60 for clf in some) <= 6
+    monkeypatch.setattr(_multiplane, "_MANY_TESTED", 1)
+    some = fits()
+    assert [clf.n_iter_ == 60 for clf in some] == [gains(clf) > 0.0158 for clf in some]
+    assert sum(clf.n_iter_ == 60 for clf in some) <= 2
+
+
+def test_of_more_rows_more_centres():
+    """As the square root of their number, in the mean so many a class, and one for eight rows."""
+    random = np.random.RandomState(0)
+
+    def numbers(n_rows, number):
+        y = np.repeat(np.arange(len(n_rows)), n_rows).astype(np.int32)
+        X = random.standard_normal((len(y), 3)).astype(np.float32)
+        start = _multiplane._start(X, y, len(n_rows), number, random)
+        return np.bincount(start.owner, minlength=len(n_rows)).tolist()
+
+    assert numbers([6400, 400], 8) == [13, 3]
+    assert numbers([900, 900, 900], 5) == [5, 5, 5]
+    assert numbers([6400, 20], 30) == [57, 2]
+    assert numbers([6400, 400, 3, 0], 1) == [1, 1, 1, 0]
+    assert numbers([6400, 400, 0], 8) == [13, 3, 0]
+
+
 def test_early_stopping_waits_for_small_steps():
     X, y = make_checkerboard(3, 3, n=4000, random_state=0)
     clf = MultiplaneClassifier(random_state=0, n_hyperplanes=30, alpha=1e-6, early_stopping=True)

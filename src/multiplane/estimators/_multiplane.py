@@ -42,6 +42,7 @@ _ROWS_A_ROUND = 4_096  # of all parts, at least
 _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _FEW_STEPS = 0.15  # of the rows in the last pass of a trial: then half of that is enough
+_MORE = 3  # times as many passes, where they are few and a trial tells that they pay
 _TRIAL_WORK, _TRIAL_PASSES = 4e9, 25
 _LONG = 1_000_000  # rows of a stream of which nobody knows how long it is
 _SAMPLE_NUMBERS = 1 << 26  # in a sample of more than 40,000 rows: 256 MB
@@ -123,7 +124,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
+        Hyperplanes a class at the start, in the mean: classes with more rows have more, as the
+        square root of their number. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
         takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
         Regularisation, λ. "auto" tries 0.3, 6, 30 and 300 divided by the number of steps on a
@@ -138,8 +140,9 @@ class MultiplaneClassifier(HyperplaneClassifier):
         Hyperplanes this many margins below the winner, or nearer, get a share of its step. In `fit`
         it shrinks to nothing during the first half of the passes. 0: steps are the winner's alone.
     max_iter : int or "auto", default="auto"
-        Passes over the data. "auto": 20 to 100, the more the smaller data and model are, and fewer
-        where trials had little left to learn at their end.
+        Passes over the data. "auto": 20 to 100, the more the smaller data and model are; fewer
+        where trials had little left to learn at their end, and three times as many, 100 at most,
+        where a trial tells that they pay.
     {common}
 
     Attributes
@@ -149,7 +152,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     trials_ : list of dictionaries: settings tried, and their ``error`` on held-out rows of the
         sample. One setting is changed after the other as long as it helps; fewer hyperplanes must
         be clearly better, for a trial sees fewer rows than `fit`. If the linear model comes near,
-        the last two are once more that and its rival, tested on all rows of the sample
+        then that and its rival are tested once more, on all rows of the sample. If more passes
+        were tried, that is the last one
 
     Notes
     -----
@@ -254,7 +258,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
 
     def _passes_wanted(self, n_rows: int, n_hyperplanes: int, n_features: int) -> int:
         if isinstance(self.max_iter, str):
-            return _passes(20, self._work / (n_rows * _size(n_hyperplanes, n_features)), 100)
+            wanted = self._work / (n_rows * _size(n_hyperplanes, n_features))
+            return _passes(20 * max(1.0, self._work / _WORK), wanted, 100)
         return int(self.max_iter)
 
     def _begin(
@@ -364,12 +369,32 @@ class MultiplaneClassifier(HyperplaneClassifier):
             more = np.inf if once or not self._length_known else n_rows / len(y)
             found = self._or_linear(found, search, trials, more)
         chosen = dict(found.settings)
-        if trials.steps_of(found) < _FEW_STEPS:
-            self._work = _WORK / 2
         if auto and chosen["n_hyperplanes"] > 1:
             more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
             chosen["n_hyperplanes"] = min(more, most)
+        if trials.steps_of(found) < _FEW_STEPS:
+            self._work = _WORK / 2
+        elif not search.late and self._may_want_more(chosen, n_rows, n_classes, X.shape[1], once):
+            longer = trials.longer(found)
+            self._tried(trials, longer)
+            # If few rows are tested, training is short, and any gain will do.
+            if longer.beats(found, 1.0 if many else 0.0):
+                self._work = _WORK * _MORE
+                chosen["alpha"] = self._of_more(chosen["alpha"])
         return chosen
+
+    def _may_want_more(
+        self, chosen: dict[str, Any], n_rows: int, n_classes: int, n_features: int, once: bool
+    ) -> bool:
+        """Whether passes are ours to choose, and so few that there could be many more."""
+        given = self._expected is not None and self._expected[1]
+        if once or given or not isinstance(self.max_iter, str) or chosen["n_hyperplanes"] == 1:
+            return False
+        return self._passes_wanted(n_rows, chosen["n_hyperplanes"] * n_classes, n_features) < 50
+
+    def _of_more(self, alpha: float) -> float:
+        # λ times the number of steps, of which there are more: decision 7.
+        return alpha / _MORE if isinstance(self.alpha, str) else alpha
 
     def _steps_wanted(self, n_rows: int, hyperplanes: NDArray[Any], once: bool) -> int:
         if once or not self._length_known:
@@ -639,6 +664,11 @@ class Trials:
                     del kept[key]
         return Trial(trial.settings, n_wrong, n_tested)
 
+    def longer(self, trial: Trial) -> Trial:
+        """The same with more passes."""
+        settings = {**trial.settings, "alpha": self.classifier._of_more(trial.settings["alpha"])}
+        return Trial(settings, *self._wrong(settings, range(self.n_parts), _MORE))
+
     def steps_of(self, trial: Trial) -> float:
         """The share of rows that were still learnt in its last pass."""
         return self._last_steps[tuple(trial.settings.values())]
@@ -658,7 +688,7 @@ class Trials:
         for rows in (all_features, some):
             self._starts.clear()
             self._rows = {(0, scale): rows}
-            wrong.append(self._mistakes(small, 0, _SMALL_PASSES))
+            wrong.append(self._mistakes(small, 0, most_passes=_SMALL_PASSES))
         y = self.y[self.parts[0][1]]
         n_wrong = [np.count_nonzero(w) for w in wrong]
         learns = max(n_wrong) <= (len(y) - np.bincount(y).max()) / 2  # of what guessing gets wrong
@@ -680,18 +710,24 @@ class Trials:
             return learnt, tested
         return products(learnt, directions), products(tested, directions)
 
-    def _wrong(self, settings: dict[str, Any], numbers: Iterable[int]) -> tuple[float, float]:
+    def _wrong(
+        self, settings: dict[str, Any], numbers: Iterable[int], times: int = 1
+    ) -> tuple[float, float]:
         n_wrong = n_tested = 0.0
         for number in numbers:
             weight = self.weight[self.parts[number][1]]
-            n_wrong += float(weight[self._mistakes(settings, number)].sum())
+            n_wrong += float(weight[self._mistakes(settings, number, times)].sum())
             n_tested += float(weight.sum())
         return n_wrong, n_tested
 
     def _mistakes(
-        self, settings: dict[str, Any], number: int, most_passes: int = _TRIAL_PASSES
+        self,
+        settings: dict[str, Any],
+        number: int,
+        times: int = 1,
+        most_passes: int = _TRIAL_PASSES,
     ) -> NDArray[np.bool_]:
-        """Which of the rows that part `number` tests are wrong."""
+        """Which of the rows that part `number` tests are wrong, after so many times the passes."""
         clf, (train, test) = self.classifier, self.parts[number]
         y = self.y[train]
         random = np.random.RandomState(self.seed)
@@ -702,7 +738,7 @@ class Trials:
         start = self._starts[key]
         # As many as with all features.
         wanted = _TRIAL_WORK / (len(y) * _size(len(start.owner), self.X.shape[1]))
-        n_passes = _passes(_passes(2, 5 * wanted, 8), wanted, most_passes)
+        n_passes = times * _passes(_passes(2, 5 * wanted, 8), wanted, most_passes)
         self.n_steps[settings["n_hyperplanes"]] = n_steps = len(y) * n_passes
         learner = clf._learner(start, clf._lambda(settings["alpha"], n_steps), self.n_classes)
         weight = self.weight[train].astype(np.float32) if self.weighted else None
@@ -730,8 +766,14 @@ class Trials:
 def _start(
     X: Any, y: NDArray[np.int32], n_classes: int, number: int, random: np.random.RandomState
 ) -> Start:
-    numbers = np.minimum(number, np.bincount(y, minlength=n_classes) // _ROWS_A_HYPERPLANE)
-    return tangents(X, y, n_classes, np.maximum(numbers, 1), random)
+    """So many centres a class in the mean, of each as the square root of the number of its rows."""
+    n_rows = np.bincount(y, minlength=n_classes)
+    numbers = np.ones(n_classes, dtype=np.int64)
+    if number > 1:
+        root = np.sqrt(n_rows)
+        numbers = np.rint(number * root / root[root > 0].mean()).astype(np.int64)
+    most = np.maximum(1, n_rows // _ROWS_A_HYPERPLANE)
+    return tangents(X, y, n_classes, np.clip(numbers, 1, most), random)
 
 
 def _in_one_unit(X: Any) -> bool:
@@ -749,7 +791,7 @@ def _size(n_hyperplanes: int, n_features: int) -> int:
     return max(1, n_hyperplanes) * (n_features + 1)
 
 
-def _passes(fewest: int, wanted: float, most: int) -> int:
+def _passes(fewest: float, wanted: float, most: int) -> int:
     return int(np.clip(wanted, fewest, most))
 
 
