@@ -714,23 +714,6 @@ def test_more_passes_are_not_made_for_nothing(few_passes, monkeypatch):
     assert sum(clf.n_iter_ == 60 for clf in some) <= 2
 
 
-def test_of_more_rows_more_centres():
-    """As the square root of their number, in the mean so many a class, and one for eight rows."""
-    random = np.random.RandomState(0)
-
-    def numbers(n_rows, number):
-        y = np.repeat(np.arange(len(n_rows)), n_rows).astype(np.int32)
-        X = random.standard_normal((len(y), 3)).astype(np.float32)
-        start = _multiplane._start(X, y, len(n_rows), number, random)
-        return np.bincount(start.owner, minlength=len(n_rows)).tolist()
-
-    assert numbers([6400, 400], 8) == [13, 3]
-    assert numbers([900, 900, 900], 5) == [5, 5, 5]
-    assert numbers([6400, 20], 30) == [57, 2]
-    assert numbers([6400, 400, 3, 0], 1) == [1, 1, 1, 0]
-    assert numbers([6400, 400, 0], 8) == [13, 3, 0]
-
-
 def test_early_stopping_waits_for_small_steps():
     X, y = make_checkerboard(3, 3, n=4000, random_state=0)
     clf = MultiplaneClassifier(random_state=0, n_hyperplanes=30, alpha=1e-6, early_stopping=True)

@@ -124,8 +124,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        Hyperplanes a class at the start, in the mean: classes with more rows have more, as the
-        square root of their number. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
+        Hyperplanes of each class at the start. "auto" tries 1, 2, 8, 30, 90 and 270 on a sample and
         takes more where there are more rows: as the square root of their number, 270 at most.
     alpha : float or "auto", default="auto"
         Regularisation, λ. "auto" tries 0.3, 6, 30 and 300 divided by the number of steps on a
@@ -766,14 +765,8 @@ class Trials:
 def _start(
     X: Any, y: NDArray[np.int32], n_classes: int, number: int, random: np.random.RandomState
 ) -> Start:
-    """So many centres a class in the mean, of each as the square root of the number of its rows."""
-    n_rows = np.bincount(y, minlength=n_classes)
-    numbers = np.ones(n_classes, dtype=np.int64)
-    if number > 1:
-        root = np.sqrt(n_rows)
-        numbers = np.rint(number * root / root[root > 0].mean()).astype(np.int64)
-    most = np.maximum(1, n_rows // _ROWS_A_HYPERPLANE)
-    return tangents(X, y, n_classes, np.clip(numbers, 1, most), random)
+    numbers = np.minimum(number, np.bincount(y, minlength=n_classes) // _ROWS_A_HYPERPLANE)
+    return tangents(X, y, n_classes, np.maximum(numbers, 1), random)
 
 
 def _in_one_unit(X: Any) -> bool:

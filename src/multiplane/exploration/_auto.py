@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from multiplane.estimators._checks import new_seed, unchanged_on_error
 from multiplane.estimators._multiplane import MultiplaneClassifier
 from multiplane.exploration._explore import DTYPES, Exploration, checked, explored, forecast
-from multiplane.exploration._race import MARGIN, fitted
+from multiplane.exploration._race import MARGIN, OFTEN, fitted
 
 _LEAST = 0.05  # of the time, for the last training, even if it is over
 _WORTH_MORE = 1.5  # times the rows, for training once more
@@ -36,10 +36,11 @@ def _trained(
     y: NDArray[Any],
     n_rows: int,
     deadline: float,
+    done: tuple[Any, int] | None = None,
 ) -> tuple[Any, int]:
     """An estimator, and how many rows it is trained with: if that takes less time than expected,
-    once more with more of them. Time grows at most as they do."""
-    done: tuple[Any, int] | None = None
+    once more with more of them. Time grows at most as they do. What is `done` is the answer, if
+    more cannot be done in time."""
     while True:
         start, rows = time.perf_counter(), some(n_rows)
         estimator = fitted(make(), X[rows], y[rows], deadline)
@@ -59,9 +60,9 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
 
     `explore` leaves enough time, half of it at most, for training what it recommends on all rows,
     or on as many as the time allows. Of 200,000 rows and more it trains on nearly all, and that
-    model is taken. Choose it when you do not want to choose. Probabilities are those of least
-    squares, if they are recommended; otherwise there is no `predict_proba`: wrap it in
-    scikit-learn's `CalibratedClassifierCV`.
+    model is taken if there is no time for another. Choose it when you do not want to choose.
+    Probabilities are those of least squares, if they are recommended; otherwise there is no
+    `predict_proba`: wrap it in scikit-learn's `CalibratedClassifierCV`.
 
     Parameters
     ----------
@@ -78,8 +79,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
     exploration_ : the `Exploration` that led to it; this and the next are None if there were too
         few rows to explore
     forecast_ : what was expected of it, a dictionary as in ``exploration_.forecast``
-    n_rows_ : rows that it was trained with, if there was time all, or all but less than a
-        twentieth: those that it was tested on, so that `explore` had trained it already
+    n_rows_ : rows that it was trained with: all, if there was time
     classes_ : labels, sorted
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -132,7 +132,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
         X, y, classes, codes = checked(self, X, y)
         limit = np.inf if self.time_budget is None else float(self.time_budget)
         seed = new_seed(random)
-        race = explored(X, codes, classes, limit, random, int(self.verbose), final=True)
+        race = explored(X, codes, classes, limit, random, int(self.verbose), began, final=True)
         if race is None:
             self.exploration_ = self.forecast_ = None
             clf = MultiplaneClassifier(random_state=seed)
@@ -142,15 +142,19 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
             left = max(limit - (time.perf_counter() - began), _LEAST * limit)
             choice = race.choices(MARGIN * left)[0]
             self.forecast_ = forecast(choice)
-            done = race.models.get(choice.runner.candidate.name)
-            self.estimator_, self.n_rows_ = done or _trained(
-                lambda: choice.runner.candidate.make(seed),
-                lambda n: race.in_proportion(n) if n < len(codes) else slice(None),
-                X,
-                np.asarray(y),
-                choice.n_rows,
-                began + limit,
-            )
+            done = race.models.get(choice.runner.candidate.key)
+            if done is not None and OFTEN * choice.known.fit_seconds > left:
+                self.estimator_, self.n_rows_ = done
+            else:
+                self.estimator_, self.n_rows_ = _trained(
+                    lambda: choice.runner.candidate.make(seed),
+                    lambda n: race.in_proportion(n) if n < len(codes) else slice(None),
+                    X,
+                    np.asarray(y),
+                    choice.n_rows,
+                    began + limit,
+                    done,
+                )
         self.classes_ = self.estimator_.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:

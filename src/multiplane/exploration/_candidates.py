@@ -45,6 +45,9 @@ class Habits:
     patient: bool = True  # whether half of a training is worth little
 
 
+Key = tuple[str, int, int]  # family, rung, preparation
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One estimator that may be recommended."""
@@ -59,6 +62,10 @@ class Candidate:
     @property
     def name(self) -> str:
         return f"{self.family}, {self.size.words}" if self.size.words else self.family
+
+    @property
+    def key(self) -> Key:
+        return self.family, self.rung, self.preparation
 
     @property
     def prepared(self) -> str:

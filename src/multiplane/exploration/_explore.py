@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -65,11 +66,12 @@ def explore(
     >>> print(result.answers["Is it linear?"])
     No: ...
     """
+    began = time.perf_counter()
     if time_budget is not None and not (isinstance(time_budget, Real) and time_budget > 0):
         raise ValueError(f"time_budget must be above 0 seconds, or None, got {time_budget!r}")
     X, _, classes, codes = checked(Explore(), X, y)
     random = check_random_state(random_state)
-    race = explored(X, codes, classes, time_budget, random, verbose)
+    race = explored(X, codes, classes, time_budget, random, verbose, began)
     if race is None:
         raise ValueError(
             "explore holds rows out to test with and needs at least 4 rows of each of two classes; "
@@ -193,6 +195,7 @@ def explored(
     time_budget: float | None,
     random: np.random.RandomState,
     verbose: int,
+    began: float,
     final: bool = False,
 ) -> Race | None:
     """A race that has been run; None if there are too few rows for a test."""
@@ -208,7 +211,7 @@ def explored(
                 flush=True,
             )
 
-    race = Race(X, codes, classes, families(X), time_budget, random, tell, final)
+    race = Race(X, codes, classes, families(X), time_budget, random, tell, final, began)
     if not race.parts:
         return None
     race.run()

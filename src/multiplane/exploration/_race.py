@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from multiplane._numbers import wilson
 from multiplane.estimators._labels import ranks
-from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family
+from multiplane.exploration._candidates import LINEAR, MULTIPLANE, Candidate, Family, Key
 from multiplane.exploration._curves import ERRORS, SECONDS, Forecast, Line, Prior
 from multiplane.models._size import n_numbers
 from multiplane.solvers._selection import Fold, enough, folds
@@ -35,7 +35,7 @@ _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 MARGIN = 0.9  # of the time that is left, that the last training should take
 _NEARLY_ALL = 0.95  # of the rows: a model that has seen so many is not trained again
-_OFTEN = 2.0  # times what was expected, is what it takes: larger data want larger models
+OFTEN = 2.0  # times what was expected, is what it takes: larger data want larger models
 _GREED = 0.6  # share of the time that is left, that a measurement may take
 SURE = 2.0  # standard errors
 WORTH = 0.05  # of the errors: what is worth an effort
@@ -143,7 +143,7 @@ class Race:
     """Runs within a time limit; afterwards `runners` tell what was measured.
 
     `final`: the limit is also for a training of the winner with all rows, afterwards, unless it is
-    among the `models`: candidates by name that nearly all rows have been left to train.
+    among the `models`, which have been trained with all but the tested ones of very many.
     """
 
     def __init__(
@@ -156,7 +156,9 @@ class Race:
         random: np.random.RandomState,
         listener: Listener = lambda measurement, seconds: None,
         final: bool = False,
+        began: float | None = None,  # what the limit is counted from
     ) -> None:
+        self.began = time.perf_counter() if began is None else began
         self.final = final
         self.X, self.y, self.classes, self.families = X, y, classes, families
         self.n_classes = len(classes)
@@ -171,9 +173,8 @@ class Race:
         self.runners: list[Runner] = []
         self.n_trainings = 0
         self.failures: dict[str, str] = {}  # who could not be trained, and why
-        self.models: dict[str, tuple[Any, int]] = {}  # and the rows that each was trained with
+        self.models: dict[Key, tuple[Any, int]] = {}  # and the rows that each was trained with
         self.n_rows = len(y)
-        self.began = time.perf_counter()
 
     @property
     def spent(self) -> float:
@@ -188,7 +189,9 @@ class Race:
         for n in subsamples:
             for runner, share in self._contenders(n, n == subsamples[-1]):
                 if self._affords(runner, n, share) and not self._measure(runner, n):
-                    self.runners.remove(runner)
+                    self.runners = [r for r in self.runners if r is not runner]
+        if not any(runner.measured for runner in self.runners):
+            raise ValueError(f"nothing could be trained: {self.failures}")
         self._make_sure(subsamples[-1])
 
     def _make_sure(self, n: int) -> None:
@@ -247,7 +250,8 @@ class Race:
         standings = self._standings(n)
         leader = standings[0].runner
         stay = [s for s in standings if s.behind <= _CLEARLY][:_MOST_CANDIDATES]
-        stay += [s for s in standings if s not in stay and _tells(s.runner.candidate)]
+        if not self._is_last(n):
+            stay += [s for s in standings if s not in stay and _tells(s.runner.candidate)]
         found = []
         for standing in stay:
             usual = standing.runner is leader or _tells(standing.runner.candidate)
@@ -302,7 +306,7 @@ class Race:
         if self._is_last(n) and runner is self.choices()[0].runner:
             reserve = 0.0  # this is the training it was kept for
         # With most of the rows it costs what the last training does, which must have its time.
-        late = self.final and n > self.n_rows / 2 and _OFTEN * expected + reserve > left
+        late = self.final and n > self.n_rows / 2 and OFTEN * expected + reserve > left
         return not late and expected <= share * (left - reserve)
 
     def _expected(self, runner: Runner, n: int, alike: Sequence[Runner] = ()) -> float:
@@ -326,67 +330,78 @@ class Race:
         if not self.final or np.isinf(half):
             return 0.0
         choice = self.choices()[0]
-        if choice.runner.candidate.name in self.models:
+        if choice.runner.candidate.key in self.models:
             return 0.0
-        return float(min(half, _OFTEN * choice.seconds.value))
+        return float(min(half, OFTEN * choice.seconds.value))
 
     def _is_last(self, n: int) -> bool:
-        """Whether a model trained with n rows need not be trained again."""
-        return self.final and n >= _NEARLY_ALL * self.n_rows
+        """Whether a model trained with n rows may be the last one: there are so many that not all
+        of a quarter are tested."""
+        many = len(self.tested) >= _MOST_TESTED
+        return self.final and many and n >= _NEARLY_ALL * self.n_rows
 
     def _measure(self, runner: Runner, n: int) -> bool:
         """Whether there is something measured."""
         first = not any(r.measured for r in self.runners)  # there must be an answer
         deadline = np.inf if first else self.began + self.time_budget
-        measured = self._measurement(runner.candidate, n, deadline, self.parts)
-        if measured is None:
-            return bool(runner.measured)
+        keep = self._is_last(n)
+        measured = self._measurement(runner.candidate, n, deadline, self.parts, keep)
+        if measured is None:  # with more rows it will not do better than fail
+            return bool(runner.measured) and runner.candidate.name not in self.failures
         runner.measured.append(measured)
         self.listener(measured, self.spent)
         return True
 
     def _measurement(
-        self, candidate: Candidate, n: int, deadline: float, parts: list[Fold]
+        self,
+        candidate: Candidate,
+        n: int,
+        deadline: float,
+        parts: list[Fold],
+        keep: bool = False,
     ) -> Measurement | None:
         """None: out of time, or it could not be trained."""
         try:
-            return self._trained(candidate, n, deadline, parts)
+            return self._trained(candidate, n, deadline, parts, keep)
         except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
             # Nobody's fault but the candidate's: X and y have been checked.
             self.failures[candidate.name] = f"{type(error).__name__}: {error}"
             return None
 
     def _trained(
-        self, candidate: Candidate, n: int, deadline: float, parts: list[Fold]
+        self, candidate: Candidate, n: int, deadline: float, parts: list[Fold], keep: bool
     ) -> Measurement | None:
+        """`keep` the model, even if it was cut short: it may be the last one."""
+        labels = self.classes if keep else np.arange(self.n_classes)
         fit = predict = 0.0
         wrong = []
         for train, test in parts:
             estimator = candidate.make(self.seed)
             rows = _some(train, n, self.y)
             start = time.perf_counter()
-            fitted(estimator, self.X[rows], self.classes[self.y[rows]], deadline)
+            fitted(estimator, self.X[rows], labels[self.y[rows]], deadline)
             fit += time.perf_counter() - start
             self.n_trainings += 1
             classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-            if self._is_last(n):
-                self.models.setdefault(candidate.name, (estimator, len(rows)))
-            elif getattr(classifier, "stop_reason_", "") == "out of time":
+            if getattr(classifier, "stop_reason_", "") == "out of time" and not keep:
                 return None
             X = self.X[test]
             start = time.perf_counter()
-            labels = estimator.predict(X)
+            found = estimator.predict(X)
             predict += time.perf_counter() - start
-            wrong.append(labels != self.classes[self.y[test]])
-        return Measurement(
+            wrong.append(found != labels[self.y[test]])
+        measured = Measurement(
             candidate,
             n,
             np.concatenate(wrong),
             fit / len(parts),
             predict / sum(len(part) for part in wrong),
             n_numbers(classifier),
-            _hyperplanes(classifier, self.classes),
+            _hyperplanes(classifier, labels),
         )
+        if keep:
+            self.models[candidate.key] = estimator, len(rows)
+        return measured
 
     def in_proportion(self, n: int) -> NDArray[np.int64]:
         """So many of all rows, with some of each class."""
@@ -442,7 +457,7 @@ class Race:
         """Forecasts of one that is known, or of one that differs from it by so much."""
         line, n = known.seconds(), self.n_rows
         seconds *= 1.0 if known.candidate.habits.patient else 2.0
-        if runner.candidate.name in self.models:
+        if runner.candidate.key in self.models:
             seconds = np.inf
         if line.at(n).mean + duration > np.log(max(seconds, 1e-9)):
             least = known.measured[0].n_rows
@@ -474,13 +489,21 @@ def difference(first: Measurement, second: Measurement) -> tuple[float, float]:
 
 
 def _not_clearly_worse(runners: list[Runner]) -> list[Runner]:
-    """Than the best of them, which comes first; the linear model is taken unless it is, so that
-    it is always among them."""
+    """Than the best of them, which comes first; and the linear model, if it is to be taken."""
+    if not runners:
+        return []
     found = sorted(runners, key=lambda r: r.last.error)
-    apart = [(r, *difference(r.last, found[0].last)) for r in found]
-    alike = [r for r, gain, deviation in apart if gain <= SURE * deviation]
-    linear = [r for r in alike[_MOST_RIVALS:] if r.candidate.family == LINEAR]
-    return alike[:_MOST_RIVALS] + linear
+    best = found[0].last
+    apart = [(r, *difference(r.last, best)) for r in found]
+    alike = [r for r, gain, deviation in apart if gain <= SURE * deviation][:_MOST_RIVALS]
+    linear = [r for r in found if r.candidate.family == LINEAR and _linear_will_do(r.last, best)]
+    return alike + [r for r in linear if r not in alike]
+
+
+def _linear_will_do(linear: Measurement, best: Measurement) -> bool:
+    """Whether it is not clearly worse."""
+    gain, deviation = difference(linear, best)
+    return gain <= SURE * deviation or gain <= WORTH * linear.error
 
 
 def common(first: Runner, second: Runner) -> list[tuple[Measurement, Measurement]]:
@@ -514,9 +537,9 @@ def _as_good(choice: Choice, best: Choice) -> bool:
     first, second = choice.known, best.known
     if choice.inferred or first.n_rows != second.n_rows:
         return False
-    gain, deviation = difference(first, second)
     if first.candidate.family == LINEAR:
-        return gain <= SURE * deviation or gain <= WORTH * first.error
+        return _linear_will_do(first, second)
+    gain, deviation = difference(first, second)
     return gain <= deviation and choice.error.mean <= best.error.mean + _AT_MOST
 
 
