@@ -103,7 +103,7 @@ def draw(contestants: dict[str, Any], X: Any, y: Any) -> None:
         axis.set_xticks([])
         axis.set_yticks([])
     PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=80)
+    figure.savefig(PICTURE, dpi=80, bbox_inches="tight")
 
 
 def main() -> None:

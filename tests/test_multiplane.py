@@ -4,6 +4,7 @@ import itertools
 import pickle
 import re
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -712,6 +713,35 @@ def test_more_passes_are_not_made_for_nothing(few_passes, monkeypatch):
     some = fits()
     assert [clf.n_iter_ == 60 for clf in some] == [gains(clf) > 0.0158 for clf in some]
     assert sum(clf.n_iter_ == 60 for clf in some) <= 2
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong", "many", "found"),
+    [
+        (30, {30: 180, 90: 160}, False, (90, 3)),
+        (30, {30: 180, 90: 175}, False, (30, 3)),  # may be chance, and takes three times as long
+        (30, {30: 180, 90: 179}, True, (90, 3)),
+        (30, {30: 195, 90: 100}, False, (90, 3)),  # any gain by passes will do
+        (30, {30: 195, 90: 100}, True, (30, 1)),
+        (30, {30: 200, 90: 100}, False, (30, 1)),
+        (90, {90: 100, 270: 10}, False, (90, 3)),
+        (8, {8: 100, 30: 10}, False, (30, 3)),
+    ],
+)
+def test_more_passes_may_want_more_hyperplanes(number, wrong, many, found):
+    class Longer:
+        def longer(self, settings):
+            n_wrong = wrong[settings["n_hyperplanes"]]
+            return Trial({**settings, "alpha": settings["alpha"] / 3}, n_wrong, 1000)
+
+        n_steps: ClassVar = dict.fromkeys((8, 30, 90, 270), 1)
+
+    clf = MultiplaneClassifier()
+    clf.trials_, clf._work = [], 1.0
+    best = Trial({"n_hyperplanes": number, "alpha": 6.0}, 200, 1000)
+    chosen = clf._or_longer(best, Longer(), [1, 2, 8, 30, 90, 270], many)
+    assert (chosen.settings["n_hyperplanes"], round(6 / chosen.settings["alpha"])) == found
+    assert clf._work == (1.0 if found[1] == 1 else 3 * _multiplane._WORK)
 
 
 def test_early_stopping_waits_for_small_steps():

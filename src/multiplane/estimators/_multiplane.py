@@ -151,8 +151,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
     trials_ : list of dictionaries: settings tried, and their ``error`` on held-out rows of the
         sample. One setting is changed after the other as long as it helps; fewer hyperplanes must
         be clearly better, for a trial sees fewer rows than `fit`. If the linear model comes near,
-        then that and its rival are tested once more, on all rows of the sample. If more passes
-        were tried, that is the last one
+        then that and its rival are tested once more, on all rows of the sample. At the end are
+        those with three times the passes, if they were tried
 
     Notes
     -----
@@ -367,33 +367,42 @@ class MultiplaneClassifier(HyperplaneClassifier):
         if auto and found.settings["n_hyperplanes"] > 1:
             more = np.inf if once or not self._length_known else n_rows / len(y)
             found = self._or_linear(found, search, trials, more)
-        chosen = dict(found.settings)
-        if auto and chosen["n_hyperplanes"] > 1:
-            more = int(chosen["n_hyperplanes"] * np.sqrt(n_rows / len(y)))
-            chosen["n_hyperplanes"] = min(more, most)
+
+        def grown(trial: Trial) -> int:  # with the rows beyond the sample
+            number = int(trial.settings["n_hyperplanes"])
+            several = auto and number > 1
+            return min(int(number * np.sqrt(n_rows / len(y))), most) if several else number
+
+        a_pass = n_rows * _size(grown(found) * n_classes, X.shape[1])
         if trials.steps_of(found) < _FEW_STEPS:
             self._work = _WORK / 2
-        elif not search.late and self._may_want_more(chosen, n_rows, n_classes, X.shape[1], once):
-            longer = trials.longer(found)
-            self._tried(trials, longer)
-            # If few rows are tested, training is short, and any gain will do.
-            if longer.beats(found, 1.0 if many else 0.0):
-                self._work = _WORK * _MORE
-                chosen["alpha"] = self._of_more(chosen["alpha"])
-        return chosen
+        elif not search.late and self._may_want_more(found, a_pass, once):
+            found = self._or_longer(found, trials, ways["n_hyperplanes"], many)
+        return {**found.settings, "n_hyperplanes": grown(found)}
 
-    def _may_want_more(
-        self, chosen: dict[str, Any], n_rows: int, n_classes: int, n_features: int, once: bool
-    ) -> bool:
+    def _may_want_more(self, found: Trial, a_pass: float, once: bool) -> bool:
         """Whether passes are ours to choose, and so few that there could be many more."""
         given = self._expected is not None and self._expected[1]
-        if once or given or not isinstance(self.max_iter, str) or chosen["n_hyperplanes"] == 1:
+        if once or given or not isinstance(self.max_iter, str):
             return False
-        return self._passes_wanted(n_rows, chosen["n_hyperplanes"] * n_classes, n_features) < 50
+        return found.settings["n_hyperplanes"] > 1 and _passes(20, _WORK / a_pass, 100) < 50
 
-    def _of_more(self, alpha: float) -> float:
-        # λ times the number of steps, of which there are more: decision 7.
-        return alpha / _MORE if isinstance(self.alpha, str) else alpha
+    def _or_longer(self, found: Trial, trials: Trials, numbers: list[Any], many: bool) -> Trial:
+        """The same settings, if more passes pay. If few rows are tested a training is short, and
+        any gain will do. More passes can tell, too, whether more hyperplanes are better, but as
+        many as take nine times as long are not tried."""
+        longer = trials.longer(found.settings)
+        self._tried(trials, longer)
+        if not longer.beats(found, 1.0 if many else 0.0):
+            return found
+        self._work = _WORK * _MORE
+        number = found.settings["n_hyperplanes"]
+        more = [other for other in numbers if other > number][:1]
+        if number > _BEGIN["n_hyperplanes"] or not more:
+            return longer
+        larger = trials.longer({**found.settings, "n_hyperplanes": more[0]})
+        self._tried(trials, larger)
+        return larger if larger.beats(longer, 0.0 if many else 1.0) else longer
 
     def _steps_wanted(self, n_rows: int, hyperplanes: NDArray[Any], once: bool) -> int:
         if once or not self._length_known:
@@ -663,9 +672,10 @@ class Trials:
                     del kept[key]
         return Trial(trial.settings, n_wrong, n_tested)
 
-    def longer(self, trial: Trial) -> Trial:
-        """The same with more passes."""
-        settings = {**trial.settings, "alpha": self.classifier._of_more(trial.settings["alpha"])}
+    def longer(self, settings: dict[str, Any]) -> Trial:
+        """With more passes. λ times their number is smaller than of fewer: decision 7."""
+        if isinstance(self.classifier.alpha, str):
+            settings = {**settings, "alpha": settings["alpha"] / _MORE}
         return Trial(settings, *self._wrong(settings, range(self.n_parts), _MORE))
 
     def steps_of(self, trial: Trial) -> float:
