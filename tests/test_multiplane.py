@@ -633,20 +633,40 @@ def test_whom_no_row_of_its_class_prefers_is_dropped_at_half_time(n_passes):
     assert list(learner.snapshot().owner) == ([0, 0, 1, 2, 2] if n_passes == 1 else [0, 1, 2, 2])
 
 
-def test_passes_end_in_time_with_small_steps(monkeypatch):
-    """Four seconds a pass, thirty before the deadline: of twenty passes there is time for six, and
-    a tenth of it is spared."""
+@pytest.mark.parametrize(
+    ("seconds", "deadline", "n_passes"),
+    [
+        (lambda done: 4, 130.0, 6),  # one more is for what comes after them
+        (lambda done: 4 - 3 * done, 130.0, 13),  # they get faster, and there are more of them
+        (lambda done: 4 if done < 0.2 else 1, 140.0, 20),
+        (lambda done: 1 + 3 * done, 130.0, 12),
+        (lambda done: 1, 1e9, 20),
+    ],
+)
+def test_passes_end_in_time_with_small_steps(monkeypatch, seconds, deadline, n_passes):
+    """Of twenty passes as many as there is time for."""
     X, y = problem(n=200)
     learner = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)._training.learner
     examples, now = Examples(Matrix(X), y.astype(np.int32)), [100.0]
     monkeypatch.setattr("multiplane.solvers._sgd.time.perf_counter", lambda: now[0])
-    annealed, rates = Annealed(2.0, 20, deadline=130.0), []
-    while annealed.prepare(learner, examples) is None:
+    annealed, rates, last = Annealed(2.0, 20, deadline=deadline), [], 0.0
+    while len(rates) < 20 and annealed.prepare(learner, examples) is None:
         rates.append(learner.rate)
-        now[0] += 4
-    assert len(rates) == annealed.n_passes == 6
-    assert now[0] <= 130
-    assert rates[-1] == pytest.approx(1 / 3)
+        last = seconds(annealed._done)
+        now[0] += last
+    assert len(rates) == n_passes
+    assert now[0] + last <= deadline
+    assert now[0] + 2.5 * last > deadline or n_passes == 20, "no more could have been made"
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 0.5
+    if deadline == 1e9:
+        assert rates == [min(1.0, 2 * (1 - i / 20)) for i in range(20)]
+
+
+def test_one_pass_is_needed(monkeypatch):
+    X, y = problem(n=200)
+    learner = MultiplaneClassifier(random_state=0, **FIXED).fit(X, y)._training.learner
+    examples = Examples(Matrix(X), y.astype(np.int32))
     late = Annealed(2.0, 20, deadline=0.0)
     assert late.prepare(learner, examples) is None, "one is needed"
     assert late.prepare(learner, examples) == "out of time"

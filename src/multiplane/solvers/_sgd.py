@@ -29,8 +29,6 @@ from multiplane.solvers._tally import Tally
 
 Ids = NDArray[np.int32]
 
-_OF_THE_TIME = 0.9  # that is left, passes may take
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -74,7 +72,8 @@ class Annealed(Online):
     class for no row then would never again come nearer to one, and is dropped.
 
     With a `deadline`, in time.perf_counter's seconds, there are as many passes as will end before
-    it: steps that had not got small would be worth little.
+    it, and what comes after them: steps that had not got small would be worth little. Passes get
+    faster on the way, so it is asked before each how many are left.
     """
 
     def __init__(
@@ -82,27 +81,32 @@ class Annealed(Online):
     ) -> None:
         self.sharing, self.n_passes, self.n_threads = sharing, n_passes, n_threads
         self.deadline, self._began = deadline, 0.0
-        self._n_begun, self._dropped = 0, False
+        self._n_begun, self._done, self._hurried, self._dropped = 0, 0.0, False, False
 
     def prepare(self, learner: _native.Learner, examples: Examples) -> str | None:
-        if not self._n_begun:
-            self._began = time.perf_counter()
-        elif self.deadline < np.inf and self._too_many():
+        wanted = left = self.n_passes - self._n_begun
+        if self.deadline < np.inf:
+            left, self._began = self._in_time(wanted), time.perf_counter()
+        if left < 1:
             return "out of time"
-        done = self._n_begun / self.n_passes
-        if done >= 0.5 and not self._dropped:
+        self._hurried |= left < wanted
+        if self._hurried:  # of what was left before, this is one more
+            self._done += (1 - self._done) / (left + 1)
+        else:
+            self._done = self._n_begun / self.n_passes
+        if self._done >= 0.5 and not self._dropped:
             _keep_best(learner, examples, self.n_threads)
             self._dropped = True
-        learner.sharing, learner.rate = annealed(self.sharing, done)
+        learner.sharing, learner.rate = annealed(self.sharing, self._done)
         self._n_begun += 1
         return None
 
-    def _too_many(self) -> bool:
+    def _in_time(self, wanted: int) -> int:
+        """Of the passes wanted, if they take as long as the last one; one more is for the rest."""
+        if not self._n_begun:
+            return wanted  # one is needed
         now = time.perf_counter()
-        a_pass = max(now - self._began, 1e-9) / self._n_begun
-        some = _OF_THE_TIME * (self.deadline - now) / a_pass
-        self.n_passes = min(self.n_passes, self._n_begun + max(0, int(min(some, self.n_passes))))
-        return self._n_begun >= self.n_passes
+        return int(min(wanted, (self.deadline - now) / max(now - self._began, 1e-9) - 1))
 
 
 def _keep_best(learner: _native.Learner, examples: Examples, n_threads: int) -> None:
