@@ -344,8 +344,10 @@ def test_a_rival_that_fails_later_costs_nothing(clock):
 def test_time_that_is_left_is_for_more_rows(clock):
     X, y = np.zeros((1000, 2)), np.zeros(1000)
 
-    def trained(n_rows, deadline, growth=1.0, ends="max_iter"):
+    def trained(n_rows, deadline, growth=1.0, ends="max_iter", n_iter=1):
         class Clf(Fake):
+            _n_passes, n_iter_ = 60, n_iter
+
             def fit(self, X, y):
                 Fake.clock.now += 1e-2 * len(y) ** growth
                 self.stop_reason_ = ends if Fake.clock.now - began < deadline else "out of time"
@@ -365,6 +367,9 @@ def test_time_that_is_left_is_for_more_rows(clock):
     assert spent < 9
     # What would end too late is not taken.
     assert trained(100, 30, growth=1.5)[0] == 100
+    # But half of the flagship's passes over more rows are.
+    assert trained(100, 30, growth=1.5, n_iter=29)[0] == 100
+    assert trained(100, 30, growth=1.5, n_iter=30)[0] == 179
 
 
 def test_the_smaller_of_two_that_are_alike(clock, monkeypatch):
@@ -537,9 +542,41 @@ def test_who_fails_with_nearly_all_rows_is_not_chosen(clock, monkeypatch, when):
     assert clf.exploration_.failures == {"best": "MemoryError: too many"}
     assert clf.forecast_["name"] == "good"
     assert clf.score(X, y) > 0.95
-    monkeypatch.setattr(_explore, "families", lambda X: [best])
-    with pytest.raises(ValueError, match="nothing could be trained"):
-        AutoClassifier(60, random_state=0).fit(X, y)
+    if when == "fit":  # what it could do with fewer rows is told
+        assert race([best], n=240_000, final=True).runners[0].last.n_rows < 200_000
+
+
+def test_a_failure_of_another_preparation_is_nothing(clock):
+    class Fails(Fake):
+        def fit(self, X, y):
+            if self.error > 0.3:
+                raise ValueError("not so prepared")
+            super().fit(X, y)
+            self.stop_reason_ = "out of time" if len(y) > 20_000 else "max_iter"
+            return self
+
+    good = Family("good", (0.5, 0.1), (Size(),), lambda error, _: Fails(error=error))
+    run = race([*fakes(linear={"error": 0.4}), good], time_budget=100)
+    assert set(run.failures) == {"good"}
+    assert run.choices()[0].runner.candidate.key == ("good", 0, 1)
+    assert run.choices()[0].known.n_rows == 10_000
+
+
+def test_what_is_done_is_kept_if_more_fails(clock, monkeypatch):
+    class Fails(Fake):
+        def fit(self, X, y):
+            if len(y) > 235_000:
+                raise MemoryError
+            return super().fit(X, y)
+
+    size = Size("", {"error": 0.1, "seconds": 1e-5})
+    good = Family("good", (None,), (size,), lambda _, size: Fails(**size), Habits(growth=1.0))
+    monkeypatch.setattr(_explore, "families", lambda X: [good])
+    monkeypatch.setattr(_auto.time, "perf_counter", clock)
+    X, y = many_rows()
+    clf = AutoClassifier(None, random_state=0).fit(X, y)
+    assert clf.n_rows_ == 230_000
+    assert clf.score(X, y) > 0.97
 
 
 def test_further_tests_are_of_whole_trainings(clock):

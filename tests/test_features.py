@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
@@ -320,6 +321,18 @@ def test_widths():
     assert width(same) == pytest.approx(np.linalg.norm(same[0] - same[-1]))
     # After the projection distances are smaller.
     assert width(X, n_components=1) < 0.8 * median
+
+
+def test_width_by_trial_on_few_rows():
+    """More features than rows: with one ridge for all widths it had come out far too large."""
+    X, y = load_digits(return_X_y=True)
+    scores = {}
+    for width in ("median", "auto"):
+        clf = StagewiseLeastSquaresClassifier(
+            features=RandomFourier(width=width), n_stages=4, random_state=0
+        )
+        scores[width] = clf.fit(X[:400], y[:400]).score(X[400:], y[400:])
+    assert scores["auto"] > scores["median"] - 0.01 > 0.9
 
 
 @pytest.mark.parametrize("make", [RandomFourier, RandomPolynomial, RandomLogit])

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import re
+import time
 import warnings
 from typing import ClassVar
 
@@ -724,44 +725,111 @@ def test_more_passes_are_not_made_for_nothing(few_passes, monkeypatch):
         (found,) = (trial for trial in others if trial["scale"] == clf.settings_["scale"])
         return found["error"] - longer["error"]
 
-    # Of few rows any gain will do. Where many are tested a training is long, and the gain must be
-    # a standard error, of a thousand rows of which half are wrong.
+    # If a training is short any gain will do, else it must be a standard error of a thousand rows
+    # of which half are wrong.
+    monkeypatch.setattr(_multiplane, "_SHORT", np.inf)
     some = fits()
     assert [clf.n_iter_ == 60 for clf in some] == [gains(clf) > 0 for clf in some]
     assert 2 <= sum(clf.n_iter_ == 60 for clf in some) <= 6
-    monkeypatch.setattr(_multiplane, "_MANY_TESTED", 1)
+    monkeypatch.setattr(_multiplane, "_SHORT", 0)
     some = fits()
     assert [clf.n_iter_ == 60 for clf in some] == [gains(clf) > 0.0158 for clf in some]
     assert sum(clf.n_iter_ == 60 for clf in some) <= 2
 
 
+SHORT, LONG = 1e9, 1e11  # products of a pass
+
+
 @pytest.mark.parametrize(
-    ("number", "wrong", "many", "found"),
+    ("number", "wrong", "a_pass", "many", "seconds", "found"),
     [
-        (30, {30: 180, 90: 160}, False, (90, 3)),
-        (30, {30: 180, 90: 175}, False, (30, 3)),  # may be chance, and takes three times as long
-        (30, {30: 180, 90: 179}, True, (90, 3)),
-        (30, {30: 195, 90: 100}, False, (90, 3)),  # any gain by passes will do
-        (30, {30: 195, 90: 100}, True, (30, 1)),
-        (30, {30: 200, 90: 100}, False, (30, 1)),
-        (90, {90: 100, 270: 10}, False, (90, 3)),
-        (8, {8: 100, 30: 10}, False, (30, 3)),
+        (30, {30: 180, 90: 160}, LONG, False, 1, (90, 3)),
+        (30, {30: 180, 90: 175}, LONG, False, 1, (30, 3)),  # chance, and takes three times as long
+        (30, {30: 180, 90: 179}, LONG, True, 1, (90, 3)),
+        (30, {30: 195, 90: 100}, SHORT, False, 1, (90, 3)),  # any gain by passes will do
+        (30, {30: 195, 90: 100}, LONG, False, 1, (30, 1)),
+        (30, {30: 200, 90: 100}, SHORT, False, 1, (30, 1)),
+        (90, {90: 100, 270: 10}, LONG, False, 1, (90, 3)),
+        (8, {8: 100, 30: 10}, LONG, False, 1, (30, 3)),
+        (30, {30: 100, 90: 10}, LONG, False, 20, (30, 3)),  # a hundred seconds are left
+        (30, {30: 100, 90: 10}, LONG, False, 40, (30, 1)),
     ],
 )
-def test_more_passes_may_want_more_hyperplanes(number, wrong, many, found):
+def test_more_passes_may_want_more_hyperplanes(number, wrong, a_pass, many, seconds, found):
     class Longer:
+        n_steps: ClassVar = dict.fromkeys((8, 30, 90, 270), 1)
+
         def longer(self, settings):
             n_wrong = wrong[settings["n_hyperplanes"]]
             return Trial({**settings, "alpha": settings["alpha"] / 3}, n_wrong, 1000)
 
-        n_steps: ClassVar = dict.fromkeys((8, 30, 90, 270), 1)
+        def seconds_of(self, trial):
+            return seconds
 
-    clf = MultiplaneClassifier()
+    clf, caution = MultiplaneClassifier(), {"n_hyperplanes": (1.5, 0.0 if many else 1.0)}
     clf.trials_, clf._work = [], 1.0
     best = Trial({"n_hyperplanes": number, "alpha": 6.0}, 200, 1000)
-    chosen = clf._or_longer(best, Longer(), [1, 2, 8, 30, 90, 270], many)
+    ways = {"n_hyperplanes": [1, 2, 8, 30, 90, 270]}
+    search = Search(ways, None, None, caution, deadline=time.perf_counter() + 100)
+    chosen = clf._or_longer(best, search, Longer(), a_pass)
     assert (chosen.settings["n_hyperplanes"], round(6 / chosen.settings["alpha"])) == found
     assert clf._work == (1.0 if found[1] == 1 else 3 * _multiplane._WORK)
+
+
+def test_longer_and_shorter_trials_are_of_the_same_rows(few_passes, monkeypatch):
+    """Although the shorter one was tested on all, because the linear model came near."""
+    seen, asked = [], []
+
+    def longer(self, found, search, trials, a_pass):
+        seen.append((found.n_tested, trials.longer(found.settings).n_tested))
+        return found
+
+    def or_linear(self, best, search, trials, more):
+        asked.append(trials.further(best))
+        return asked[-1]
+
+    monkeypatch.setattr(MultiplaneClassifier, "_or_longer", longer)
+    monkeypatch.setattr(MultiplaneClassifier, "_or_linear", or_linear)
+    random = np.random.RandomState(0)
+    X, y = random.standard_normal((6000, 5)), random.randint(2, size=6000)
+    MultiplaneClassifier(alpha=1e-4, scale="uniform", random_state=0).fit(X, y)
+    assert asked[0].n_tested == 6000
+    assert seen == [(1500, 1500)]
+
+
+@pytest.mark.parametrize("unit", [1e-4, 10.0, 1e4])
+def test_weights_have_no_unit(unit):
+    X, y = make_checkerboard(4, 4, n=8000, random_state=0)
+    weight = np.where(np.arange(6000) % 3, 0.8, 1.4)
+    models = [
+        MultiplaneClassifier(random_state=0).fit(X[:6000], y[:6000], sample_weight=w)
+        for w in (weight, unit * weight)
+    ]
+    assert models[0].settings_ == models[1].settings_
+    assert abs(models[0].score(X[6000:], y[6000:]) - models[1].score(X[6000:], y[6000:])) < 0.005
+    assert models[1].score(X[6000:], y[6000:]) > 0.98
+    heavy = MultiplaneClassifier(random_state=0, class_weight={0: unit, 1: unit})
+    assert heavy.fit(X[:6000], y[:6000]).score(X[6000:], y[6000:]) > 0.98
+    stream = MultiplaneClassifier(random_state=0)
+    for i in range(0, 6000, 500):
+        rows = slice(i, i + 500)
+        stream.partial_fit(X[rows], y[rows], classes=[0, 1], sample_weight=np.full(500, unit))
+    assert stream.score(X[6000:], y[6000:]) > 0.93
+
+
+def test_rare_classes_do_not_count_as_many_hyperplanes(few_passes, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        MultiplaneClassifier,
+        "_may_want_more",
+        lambda self, found, a_pass, once: seen.append((found.settings, a_pass)),
+    )
+    random = np.random.RandomState(0)
+    y = np.r_[random.randint(2, size=2000), np.repeat(np.arange(2, 52), 12)]
+    X = random.standard_normal((len(y), 4))
+    MultiplaneClassifier(30, alpha=1e-4, random_state=0).fit(X, y)
+    ((_, a_pass),) = seen
+    assert a_pass == len(y) * (2 * 30 + 50) * 5
 
 
 def test_early_stopping_waits_for_small_steps():

@@ -43,6 +43,7 @@ _OPENING = 2_048  # rows of a stream, before its centres are placed
 _WORK = 2e10  # products of a weight and a feature, for max_iter="auto"
 _FEW_STEPS = 0.15  # of the rows in the last pass of a trial: then half of that is enough
 _MORE = 3  # times as many passes, where they are few and a trial tells that they pay
+_SHORT = 5  # times the work: then any gain will do, else it must be more than chance
 _TRIAL_WORK, _TRIAL_PASSES = 4e9, 25
 _LONG = 1_000_000  # rows of a stream of which nobody knows how long it is
 _SAMPLE_NUMBERS = 1 << 26  # in a sample of more than 40,000 rows: 256 MB
@@ -287,7 +288,8 @@ class MultiplaneClassifier(HyperplaneClassifier):
         self.settings_, self.alpha_ = chosen, chosen["alpha"]
         if self.verbose and self.trials_:
             self._say("chosen", self.settings_, f"for {n_rows:,} rows")
-        learner = self._learner(start, self.alpha_, n_classes)
+        unit = 1.0 if examples.weight is None else float(np.mean(examples.weight[rows]))
+        learner = self._learner(start, self.alpha_, n_classes, unit)
         self._training = Training(learner, self._maker(), self._fixed_parameters())
         self._training.tally.seconds = time.perf_counter() - began
         self._warn_of_distance(X)
@@ -373,11 +375,14 @@ class MultiplaneClassifier(HyperplaneClassifier):
             several = auto and number > 1
             return min(int(number * np.sqrt(n_rows / len(y))), most) if several else number
 
-        a_pass = n_rows * _size(grown(found) * n_classes, X.shape[1])
+        counts = np.bincount(y, minlength=n_classes) * (n_rows / len(y))
+        n_hyperplanes = int(_numbers(counts, grown(found)).sum())
+        a_pass = n_rows * _size(n_hyperplanes, X.shape[1])
         if trials.steps_of(found) < _FEW_STEPS:
             self._work = _WORK / 2
-        elif not search.late and self._may_want_more(found, a_pass, once):
-            found = self._or_longer(found, trials, ways["n_hyperplanes"], many)
+        elif self._may_want_more(found, a_pass, once):
+            # Others may have been tested on more rows.
+            found = self._or_longer(search.trial(found.settings), search, trials, a_pass)
         return {**found.settings, "n_hyperplanes": grown(found)}
 
     def _may_want_more(self, found: Trial, a_pass: float, once: bool) -> bool:
@@ -387,22 +392,25 @@ class MultiplaneClassifier(HyperplaneClassifier):
             return False
         return found.settings["n_hyperplanes"] > 1 and _passes(20, _WORK / a_pass, 100) < 50
 
-    def _or_longer(self, found: Trial, trials: Trials, numbers: list[Any], many: bool) -> Trial:
-        """The same settings, if more passes pay. If few rows are tested a training is short, and
-        any gain will do. More passes can tell, too, whether more hyperplanes are better, but as
-        many as take nine times as long are not tried."""
+    def _or_longer(self, found: Trial, search: Search, trials: Trials, a_pass: float) -> Trial:
+        """The same settings, if more passes pay. More passes can tell, too, whether more
+        hyperplanes are better, but as many as take nine times as long are not tried."""
+        seconds = _MORE * trials.seconds_of(found)
+        if time.perf_counter() + seconds > search.deadline:
+            return found
         longer = trials.longer(found.settings)
         self._tried(trials, longer)
-        if not longer.beats(found, 1.0 if many else 0.0):
+        if not longer.beats(found, 0.0 if 20 * a_pass < _SHORT * _WORK else 1.0):
             return found
         self._work = _WORK * _MORE
         number = found.settings["n_hyperplanes"]
-        more = [other for other in numbers if other > number][:1]
-        if number > _BEGIN["n_hyperplanes"] or not more:
+        more = [other for other in search.ways["n_hyperplanes"] if other > number][:1]
+        in_time = time.perf_counter() + _MORE * seconds <= search.deadline
+        if number > _BEGIN["n_hyperplanes"] or not more or not in_time:
             return longer
         larger = trials.longer({**found.settings, "n_hyperplanes": more[0]})
         self._tried(trials, larger)
-        return larger if larger.beats(longer, 0.0 if many else 1.0) else longer
+        return larger if larger.beats(longer, search.caution["n_hyperplanes"][1]) else longer
 
     def _steps_wanted(self, n_rows: int, hyperplanes: NDArray[Any], once: bool) -> int:
         if once or not self._length_known:
@@ -446,12 +454,16 @@ class MultiplaneClassifier(HyperplaneClassifier):
         words = ", ".join(f"{name}={value!r}" for name, value in settings.items())
         print(f"[{type(self).__name__}] {what} {words}  {more}", flush=True)
 
-    def _learner(self, start: Start, alpha: float, n_classes: int) -> _native.Learner:
+    def _learner(
+        self, start: Start, alpha: float, n_classes: int, unit: float = 1.0
+    ) -> _native.Learner:
+        """Weights are in units of their mean: with λ so many times as large, and a step so many
+        times as small, they might as well be 1 in the mean."""
         learner = _native.Learner(
             n_features=start.hyperplanes.shape[1] - 1,
             bias=1.0,
             n_classes=n_classes,
-            lam=float(alpha),
+            lam=float(alpha) * unit,
             adaptive=False,
             ball_projection=False,
             average=True,
@@ -460,7 +472,7 @@ class MultiplaneClassifier(HyperplaneClassifier):
             seed=0,
             sharing=float(self.sharing),
         )
-        start.begin(learner, float(self.step))
+        start.begin(learner, float(self.step) / unit)
         return learner
 
     # --- inside ----------------------------------------------------------------------------
@@ -656,10 +668,14 @@ class Trials:
         self._starts: dict[Any, Start] = {}
         self.n_steps: dict[int, int] = {}  # by hyperplanes a class
         self._last_steps: dict[tuple[Any, ...], float] = {}  # by settings
+        self._seconds: dict[tuple[Any, ...], float] = {}
         self.projected = False
 
     def wrong(self, settings: dict[str, Any]) -> tuple[float, float]:
-        return self._wrong(settings, range(self.n_parts))
+        began = time.perf_counter()
+        wrong = self._wrong(settings, range(self.n_parts))
+        self._seconds[tuple(settings.values())] = time.perf_counter() - began
+        return wrong
 
     def further(self, trial: Trial) -> Trial:
         """With the parts that have not been tested yet, which are not kept."""
@@ -681,6 +697,9 @@ class Trials:
     def steps_of(self, trial: Trial) -> float:
         """The share of rows that were still learnt in its last pass."""
         return self._last_steps[tuple(trial.settings.values())]
+
+    def seconds_of(self, trial: Trial) -> float:
+        return self._seconds[tuple(trial.settings.values())]
 
     def project(self, settings: dict[str, Any]) -> None:
         """From now on rows have fewer features, if these hold most of their variance and a small
@@ -775,8 +794,13 @@ class Trials:
 def _start(
     X: Any, y: NDArray[np.int32], n_classes: int, number: int, random: np.random.RandomState
 ) -> Start:
-    numbers = np.minimum(number, np.bincount(y, minlength=n_classes) // _ROWS_A_HYPERPLANE)
-    return tangents(X, y, n_classes, np.maximum(numbers, 1), random)
+    return tangents(X, y, n_classes, _numbers(np.bincount(y, minlength=n_classes), number), random)
+
+
+def _numbers(n_rows: NDArray[Any], number: int) -> NDArray[np.int64]:
+    """Hyperplanes of each class at the start, which has so many rows."""
+    numbers: NDArray[np.int64] = np.clip(n_rows // _ROWS_A_HYPERPLANE, 1, number).astype(np.int64)
+    return numbers
 
 
 def _in_one_unit(X: Any) -> bool:

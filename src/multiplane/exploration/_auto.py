@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from multiplane.estimators._checks import new_seed, unchanged_on_error
 from multiplane.estimators._multiplane import MultiplaneClassifier
 from multiplane.exploration._explore import DTYPES, Exploration, checked, explored, forecast
-from multiplane.exploration._race import MARGIN, OFTEN, fitted
+from multiplane.exploration._race import FAILURES, MARGIN, OFTEN, fitted
 
 _LEAST = 0.05  # of the time, for the last training, even if it is over
 _WORTH_MORE = 1.5  # times the rows, for training once more
@@ -43,9 +43,13 @@ def _trained(
     more cannot be done in time."""
     while True:
         start, rows = time.perf_counter(), some(n_rows)
-        estimator = fitted(make(), X[rows], y[rows], deadline)
-        classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        if done is not None and getattr(classifier, "stop_reason_", "") == "out of time":
+        try:
+            estimator = fitted(make(), X[rows], y[rows], deadline)
+        except FAILURES:
+            if done is None:
+                raise
+            return done
+        if done is not None and _cut_short(estimator):
             return done
         done = estimator, len(y[rows])
         now = time.perf_counter()
@@ -53,6 +57,14 @@ def _trained(
         if n_rows == len(y) or growth < _WORTH_MORE:
             return done
         n_rows = int(min(growth * n_rows, len(y)))
+
+
+def _cut_short(estimator: Any) -> bool:
+    """For want of time; the flagship fits its passes into it, and half of them are a good model."""
+    classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if getattr(classifier, "stop_reason_", "") != "out of time":
+        return False
+    return bool(classifier.n_iter_ < getattr(classifier, "_n_passes", np.inf) / 2)
 
 
 class AutoClassifier(ClassifierMixin, BaseEstimator):
@@ -146,6 +158,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
             if done is not None and OFTEN * choice.known.fit_seconds > left:
                 self.estimator_, self.n_rows_ = done
             else:
+                race.models.clear()  # their memory may be wanted
                 self.estimator_, self.n_rows_ = _trained(
                     lambda: choice.runner.candidate.make(seed),
                     lambda n: race.in_proportion(n) if n < len(codes) else slice(None),

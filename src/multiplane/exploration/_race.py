@@ -33,6 +33,7 @@ _MOST_CANDIDATES = 8  # after the first subsample
 _MOST_RIVALS = 4  # that are tested further
 _CLEARLY = 1.5  # standard deviations
 _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
+FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 MARGIN = 0.9  # of the time that is left, that the last training should take
 _NEARLY_ALL = 0.95  # of the rows: a model that has seen so many is not trained again
 OFTEN = 2.0  # times what was expected, is what it takes: larger data want larger models
@@ -173,6 +174,7 @@ class Race:
         self.runners: list[Runner] = []
         self.n_trainings = 0
         self.failures: dict[str, str] = {}  # who could not be trained, and why
+        self._failed: set[Key] = set()
         self.models: dict[Key, tuple[Any, int]] = {}  # and the rows that each was trained with
         self.n_rows = len(y)
 
@@ -190,8 +192,6 @@ class Race:
             for runner, share in self._contenders(n, n == subsamples[-1]):
                 if self._affords(runner, n, share) and not self._measure(runner, n):
                     self.runners = [r for r in self.runners if r is not runner]
-        if not any(runner.measured for runner in self.runners):
-            raise ValueError(f"nothing could be trained: {self.failures}")
         self._make_sure(subsamples[-1])
 
     def _make_sure(self, n: int) -> None:
@@ -261,7 +261,11 @@ class Race:
             few = runner.candidate.size.n_rows > (_LAST if at_last else 1) * n
             if not runner.measured and not few and family:
                 found.append((runner, max(s.share for s in family)))
-        found = [(r, share) for r, share in found if not r.measured or r.last.n_rows < n]
+        found = [
+            (r, share)
+            for r, share in found
+            if (not r.measured or r.last.n_rows < n) and r.candidate.key not in self._failed
+        ]
         return sorted(found, key=lambda pair: (pair[0] is not leader, self._expected(pair[0], n)))
 
     def _standings(self, n: int) -> list[Standing]:
@@ -346,8 +350,8 @@ class Race:
         deadline = np.inf if first else self.began + self.time_budget
         keep = self._is_last(n)
         measured = self._measurement(runner.candidate, n, deadline, self.parts, keep)
-        if measured is None:  # with more rows it will not do better than fail
-            return bool(runner.measured) and runner.candidate.name not in self.failures
+        if measured is None:
+            return bool(runner.measured)
         runner.measured.append(measured)
         self.listener(measured, self.spent)
         return True
@@ -363,9 +367,10 @@ class Race:
         """None: out of time, or it could not be trained."""
         try:
             return self._trained(candidate, n, deadline, parts, keep)
-        except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+        except FAILURES as error:
             # Nobody's fault but the candidate's: X and y have been checked.
             self.failures[candidate.name] = f"{type(error).__name__}: {error}"
+            self._failed.add(candidate.key)
             return None
 
     def _trained(
@@ -421,7 +426,7 @@ class Race:
                 found += self._inferred(runner, seconds, prior)
         found.sort(key=lambda choice: choice.score)
         if not any(choice.fits for choice in found):  # then whatever ends soonest
-            found.sort(key=lambda choice: choice.seconds.mean)
+            found.sort(key=lambda choice: (self._fails(choice), choice.seconds.mean))
             return found
         found.sort(key=lambda choice: not choice.fits)
         best = found[0]
@@ -429,6 +434,10 @@ class Race:
         place = [family.name for family in self.families]  # from cheap to dear
         first = min(alike, key=lambda c: (c.size, place.index(c.runner.candidate.family)))
         return [first, *(c for c in found if c is not first)]
+
+    def _fails(self, choice: Choice) -> bool:
+        """With more rows it would not do better."""
+        return bool({choice.runner.candidate.key, choice.known.candidate.key} & self._failed)
 
     def _inferred(self, runner: Runner, seconds: float, prior: Prior) -> list[Choice]:
         """A model that is one size larger than any measured gains half of what the step before
@@ -464,7 +473,7 @@ class Race:
             n = int(np.clip(line.where(max(seconds, 1e-3) * np.exp(-duration)), least, n))
         errors, times = self._error(known, n, prior), line.at(n)
         unknown = 0.0 if runner is known else _GUESS
-        return Choice(
+        choice = Choice(
             runner,
             n,
             Forecast(errors.mean + error, float(np.hypot(errors.spread, unknown))),
@@ -473,6 +482,7 @@ class Race:
             runner is not known,
             bool(times.mean + duration <= np.log(max(seconds, 1e-9)) + _NEARLY),
         )
+        return replace(choice, fits=False) if self._fails(choice) else choice
 
 
 def on_same_rows(first: Measurement, second: Measurement) -> tuple[Measurement, Measurement]:
