@@ -451,7 +451,10 @@ class MultiplaneClassifier(HyperplaneClassifier):
             self._say("trial", settings, f"error {trial.error:.4f}")
 
     def _say(self, what: str, settings: dict[str, Any], more: str) -> None:
-        words = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        words = ", ".join(
+            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in settings.items()
+        )
         print(f"[{type(self).__name__}] {what} {words}  {more}", flush=True)
 
     def _learner(
