@@ -600,6 +600,20 @@ def test_further_tests_are_of_whole_trainings(clock):
     assert all(r.last.error < 0.03 for r in run.runners)
 
 
+def test_time_is_left_for_what_comes_after_a_training(clock):
+    """Two hundredths; the first training must be, however little time there is."""
+    seen = []
+
+    class Seen(Fake):
+        def fit(self, X, y):
+            seen.append(self._deadline)
+            return super().fit(X, y)
+
+    race([Family("good", (None,), (Size(),), lambda _, size: Seen())], time_budget=50)
+    assert len(seen) > 3
+    assert seen == [np.inf] + [49.0] * (len(seen) - 1)
+
+
 def test_no_pass_begins_that_would_end_too_late():
     X, y = blobs(n=900)
     now = time.perf_counter()

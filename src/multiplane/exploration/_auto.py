@@ -165,7 +165,7 @@ class AutoClassifier(ClassifierMixin, BaseEstimator):
                     X,
                     np.asarray(y),
                     choice.n_rows,
-                    began + limit,
+                    race.deadline,
                     done,
                 )
         self.classes_ = self.estimator_.classes_

@@ -36,6 +36,7 @@ _ALIKE_SLOPES = 0.1  # how much learning curves of one problem differ in slope
 FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 MARGIN = 0.9  # of the time that is left, that the last training should take
 _NEARLY_ALL = 0.95  # of the rows: a model that has seen so many is not trained again
+_END = 0.98  # of the time: the rest is for what comes after a training
 OFTEN = 2.0  # times what was expected, is what it takes: larger data want larger models
 _GREED = 0.6  # share of the time that is left, that a measurement may take
 SURE = 2.0  # standard errors
@@ -182,6 +183,11 @@ class Race:
     def spent(self) -> float:
         return time.perf_counter() - self.began
 
+    @property
+    def deadline(self) -> float:
+        """Of a training."""
+        return self.began + _END * self.time_budget
+
     def run(self) -> None:
         subsamples = self.subsamples()
         for family in self.families:
@@ -197,7 +203,6 @@ class Race:
     def _make_sure(self, n: int) -> None:
         """With time left, those that may be the best are tested on further rows, so that chance
         has less of a say."""
-        deadline = self.began + self.time_budget
         random = np.random.RandomState(self.seed)
         rivals = [r for r in self.runners if r.measured and r.last.n_rows == n]
         for spare in self._spare:
@@ -208,7 +213,7 @@ class Race:
             if len(rivals) < 2 or sum(seconds) > _GREED * left:
                 return
             for runner in rivals:
-                again = self._measurement(runner.candidate, n, deadline, [part])
+                again = self._measurement(runner.candidate, n, self.deadline, [part])
                 if again is None:
                     return
                 further = np.concatenate([runner.last.further, again.wrong])
@@ -347,7 +352,7 @@ class Race:
     def _measure(self, runner: Runner, n: int) -> bool:
         """Whether there is something measured."""
         first = not any(r.measured for r in self.runners)  # there must be an answer
-        deadline = np.inf if first else self.began + self.time_budget
+        deadline = np.inf if first else self.deadline
         keep = self._is_last(n)
         measured = self._measurement(runner.candidate, n, deadline, self.parts, keep)
         if measured is None:
